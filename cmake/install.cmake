@@ -44,6 +44,9 @@ freehca_install_component(core
   HEADERS hca queues firmware_cmds hal hal/layouts)
 
 if(TARGET freehca_vfio_host)
+  # What the ports of hosted programs share.
+  freehca_install_export(process_memory TARGETS freehca_process_memory)
+
   add_library(freehca_vfio INTERFACE)
   target_link_libraries(freehca_vfio INTERFACE freehca_vfio_blocking freehca_vfio_host freehca_core)
   freehca_install_component(vfio

@@ -26,14 +26,16 @@ RULES = {
     "hal/targets": (CORE, False),
     # The one that sees both sides: driver and model in one process.
     "hal/targets/in_process": (
-        CORE + ["firmware_cmds", "queues", "hca", "model", "in_process"],
+        CORE + ["firmware_cmds", "queues", "hca", "model", "process_memory", "in_process"],
         False,
     ),
+    # Memory of the process that an adapter uses.
+    "hal/targets/process_memory": (["process_memory"], False),
     # Neither an operating system nor a C library is there: the port and the images see what the
     # core sees.
     # The second of the two that see both sides.
     "hal/targets/in_program": (
-        CORE + ["hca", "model", "packets", "in_process", "in_program"],
+        CORE + ["hca", "model", "packets", "process_memory", "in_process", "in_program"],
         False,
     ),
     "hal/targets/bare": (CORE + ["bare"], True),
@@ -74,7 +76,7 @@ RULES = {
     "examples/raw_command": (CORE + ["firmware_cmds", "queues", "hca", "blocking"], False),
     "examples/two_hosts": (CORE + ["firmware_cmds", "queues", "hca", "blocking"], False),
     "vfio_host/include": (CORE + ["vfio_host"], False),
-    "vfio_host/src": (CORE + ["vfio_host"], False),
+    "vfio_host/src": (CORE + ["process_memory", "vfio_host"], False),
     # What both ends of a vfio-user socket stand on: neither driver nor model.
     "vfio_user/protocol": (["vfio_user", "wires"], False),
     # Of the model its face for C, as QEMU's device; and where doorbells stand in a page that a

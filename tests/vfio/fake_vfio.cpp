@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include <freehca/process_memory/memory_rights.hpp>
+
 namespace freehca::testing {
 namespace {
 
@@ -176,7 +178,15 @@ int fake_vfio::map(const vfio_iommu_type1_dma_map& what) {
     errno = !has_room ? EEXIST : !is_allowed ? EINVAL : ENOSPC;
     return -1;
   }
-  maps_[what.iova] = {what.vaddr, what.size};
+  // vaddr_get_pfns() pins the pages with the rights of the process.
+  const bool write = (what.flags & VFIO_DMA_MAP_FLAG_WRITE) != 0;
+  const auto* const memory =
+      reinterpret_cast<const void*>(what.vaddr);  // NOLINT(performance-no-int-to-ptr)
+  if (!process_memory::rights_to(memory, what.size).allow(write)) {
+    errno = EFAULT;
+    return -1;
+  }
+  maps_[what.iova] = {what.vaddr, what.size, write};
   ++seen_->mapped;
   return 0;
 }

@@ -68,6 +68,8 @@ class fake_vfio {
   bool function_open() const { return function_ >= 0; }
   /// Is a byte of this memory mapped for the device?
   bool has_mapped(const void* at, std::size_t bytes) const;
+  /// May the device write at this I/O virtual address?
+  bool may_write(std::uint64_t iova) const { return maps_.at(iova).write; }
   std::size_t mapped() const { return maps_.size(); }
 
   int ioctl(unsigned long request, void* argument);
@@ -78,6 +80,7 @@ class fake_vfio {
  private:
   struct mapping {
     std::uint64_t memory, bytes;
+    bool write;
   };
 
   int new_file(std::uint64_t bytes);

@@ -37,6 +37,17 @@ TEST(iova_allocator, aligns) {
   EXPECT_EQ(a.take(page, page), page) << "the gap before the aligned piece is still free";
 }
 
+TEST(iova_allocator, places_a_piece_behind_a_multiple) {
+  iova_allocator a({{0x1000, 0xffffffff}});
+  constexpr std::uint64_t large = std::uint64_t{1} << 21;
+  EXPECT_EQ(a.take(large, large, 3 * page), 3 * page);
+  EXPECT_EQ(a.take(large, large, 3 * page), large + 3 * page);
+  EXPECT_EQ(a.take(page, large, page), page) << "the gap before is still free";
+  EXPECT_EQ(a.take(page, large, page), 2 * large + 3 * page + (large - 2 * page));
+  EXPECT_FALSE(a.take(page, large, large));
+  EXPECT_FALSE(a.take(page, large, 1));
+}
+
 TEST(iova_allocator, refuses_sizes_and_alignments_that_make_no_sense) {
   iova_allocator a({{0, 0xffffffff}});
   EXPECT_FALSE(a.take(0, page));

@@ -17,11 +17,13 @@ iova_allocator::iova_allocator(const std::vector<iova_range>& allowed) {
   }
 }
 
-std::optional<std::uint64_t> iova_allocator::take(std::uint64_t bytes, std::uint64_t alignment) {
-  if (bytes == 0 || bytes % page != 0 || alignment < page || (alignment & (alignment - 1)) != 0)
+std::optional<std::uint64_t> iova_allocator::take(std::uint64_t bytes, std::uint64_t alignment,
+                                                  std::uint64_t offset) {
+  if (bytes == 0 || bytes % page != 0 || alignment < page || (alignment & (alignment - 1)) != 0 ||
+      offset % page != 0 || offset >= alignment)
     return std::nullopt;
   for (const auto& [first, last] : free_) {
-    const std::uint64_t at = (first + alignment - 1) & ~(alignment - 1);
+    const std::uint64_t at = first + ((offset - first) & (alignment - 1));
     if (at < first || at > last || last - at < bytes - 1) continue;
     const std::uint64_t begin = first, end = last;
     free_.erase(begin);

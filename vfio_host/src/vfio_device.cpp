@@ -13,12 +13,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include <freehca/process_memory/memory_rights.hpp>
 #include <freehca/vfio_host/sleep.hpp>
 
 namespace freehca::vfio_host {
@@ -41,6 +43,7 @@ const platform_operations vfio_device::operations = {
     .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
     .trace = nullptr,
     .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
+    .map_read_only_memory = map_read_only_memory,
 };
 
 freehca::platform vfio_device::platform() {
@@ -71,9 +74,15 @@ bool vfio_device::is_in_child() const {
   return getpid() != opened_by_;
 }
 
-status vfio_device::refused(const char* what) {
+std::string vfio_device::last_refusal() const {
+  const std::lock_guard alone(telling_);
+  return refusal_;
+}
+
+status vfio_device::refused(const char* what, const std::string& why) {
   const int code = errno;
-  refusal_ = fmt::format("{}: {}", what, std::strerror(code));
+  const std::lock_guard alone(telling_);
+  refusal_ = fmt::format("{}: {}{}", what, std::strerror(code), why);
   return {transport_error::refused, static_cast<unsigned>(code)};
 }
 
@@ -163,25 +172,35 @@ status vfio_device::restore_after_reset(void* context) {
   return of(context).write_command(PCI_COMMAND_MASTER, PCI_COMMAND_MEMORY);
 }
 
-status vfio_device::map_dma(std::byte* at, std::size_t bytes, std::size_t alignment,
-                            std::uint64_t* iova) {
-  const auto address = iova_->take(bytes, std::max<std::size_t>(alignment, iova_allocator::page));
-  if (!address) {
+std::optional<std::uint64_t> vfio_device::take_iova_like(const std::byte* at, std::size_t bytes) {
+  // Pages of the IOMMU are no larger than 1 GiB (Intel VT-d, AMD-Vi).
+  constexpr std::size_t largest = std::size_t{1} << 30;
+  const std::size_t alignment = std::bit_ceil(std::min(bytes, largest));
+  const auto like = iova_->take(bytes, alignment, reinterpret_cast<std::uintptr_t>(at) % alignment);
+  return like ? like : iova_->take(bytes, iova_allocator::page);
+}
+
+status vfio_device::map_dma(std::byte* at, std::size_t bytes, std::optional<std::uint64_t> iova,
+                            bool write) {
+  if (!iova) {
     errno = ENOSPC;
     return refused("I/O virtual addresses");
   }
   vfio_iommu_type1_dma_map map{};
   map.argsz = sizeof map;
-  map.flags = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE;
+  map.flags = VFIO_DMA_MAP_FLAG_READ | (write ? VFIO_DMA_MAP_FLAG_WRITE : 0);
   map.vaddr = reinterpret_cast<std::uintptr_t>(at);
-  map.iova = *address;
+  map.iova = *iova;
   map.size = bytes;
   if (ioctl(container_.get(), VFIO_IOMMU_MAP_DMA, &map) != 0) {
-    const status s = refused("VFIO_IOMMU_MAP_DMA");
-    iova_->give_back(*address, bytes);
+    const int code = errno;
+    const std::string why =
+        code == EFAULT ? process_memory::missing_rights(at, bytes, write) : std::string();
+    errno = code;
+    const status s = refused("VFIO_IOMMU_MAP_DMA", why);
+    iova_->give_back(*iova, bytes);
     return s;
   }
-  *iova = *address;
   return {};
 }
 
@@ -205,26 +224,32 @@ status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t a
                                  dma_region* out) {
   vfio_device& d = of(context);
   if (d.is_in_child()) return transport_error::gone;
+  const std::lock_guard alone(d.mapping_);
   bytes = (bytes + iova_allocator::page - 1) / iova_allocator::page * iova_allocator::page;
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return d.refused("mmap of DMA memory");
   // A child that writes first would take the page away from under the device.
   status s;
-  std::uint64_t iova = 0;
-  if (madvise(at, bytes, MADV_DONTFORK) != 0) s = d.refused("madvise of DMA memory");
-  else s = d.map_dma(static_cast<std::byte*>(at), bytes, alignment, &iova);
+  std::optional<std::uint64_t> iova;
+  if (madvise(at, bytes, MADV_DONTFORK) != 0) {
+    s = d.refused("madvise of DMA memory");
+  } else {
+    iova = d.iova_->take(bytes, std::max<std::size_t>(alignment, iova_allocator::page));
+    s = d.map_dma(static_cast<std::byte*>(at), bytes, iova, true);
+  }
   if (!s.ok()) {
     munmap(at, bytes);
     return s;
   }
-  d.blocks_.push_back({static_cast<std::byte*>(at), iova, bytes});
-  *out = {static_cast<std::byte*>(at), iova, bytes};
+  d.blocks_.push_back({static_cast<std::byte*>(at), *iova, bytes});
+  *out = {static_cast<std::byte*>(at), *iova, bytes};
   return {};
 }
 
 void vfio_device::free_dma(void* context, const dma_region& region) {
   vfio_device& d = of(context);
   if (d.is_in_child()) return;
+  const std::lock_guard alone(d.mapping_);
   const auto found = std::find_if(d.blocks_.begin(), d.blocks_.end(),
                                   [&](const block& b) { return b.iova == region.device_address; });
   if (found == d.blocks_.end()) return;
@@ -236,23 +261,43 @@ void vfio_device::free_dma(void* context, const dma_region& region) {
 
 status vfio_device::map_memory(void* context, std::byte* memory, std::size_t bytes,
                                std::uint64_t* device_address) {
-  vfio_device& d = of(context);
-  if (d.is_in_child()) return transport_error::gone;
+  return of(context).lend(memory, bytes, true, device_address);
+}
+
+status vfio_device::map_read_only_memory(void* context, std::byte* memory, std::size_t bytes,
+                                         std::uint64_t* device_address) {
+  return of(context).lend(memory, bytes, false, device_address);
+}
+
+status vfio_device::lend(std::byte* memory, std::size_t bytes, bool write,
+                         std::uint64_t* device_address) {
+  if (is_in_child()) return transport_error::gone;
+  const std::lock_guard alone(mapping_);
   // As for the driver's own memory: a fork must not give the parent's page to the child.
   status s;
-  if (madvise(memory, bytes, MADV_DONTFORK) != 0) s = d.refused("madvise of the caller's memory");
-  else s = d.map_dma(memory, bytes, iova_allocator::page, device_address);
+  std::optional<std::uint64_t> iova;
+  if (madvise(memory, bytes, MADV_DONTFORK) != 0) {
+    const int code = errno;
+    const std::string why = process_memory::missing_rights(memory, bytes, write);
+    errno = code;
+    s = refused("madvise of the program's memory", why);
+  } else {
+    iova = take_iova_like(memory, bytes);
+    s = map_dma(memory, bytes, iova, write);
+  }
   if (!s.ok()) {
-    static_cast<void>(d.take_back({memory, 0, bytes}));
+    static_cast<void>(take_back({memory, 0, bytes}));
     return s;
   }
-  d.lent_.push_back({memory, *device_address, bytes});
+  lent_.push_back({memory, *iova, bytes});
+  *device_address = *iova;
   return {};
 }
 
 status vfio_device::unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes) {
   vfio_device& d = of(context);
   if (d.is_in_child()) return transport_error::gone;
+  const std::lock_guard alone(d.mapping_);
   // The kernel would take a larger number of bytes, and unmap what stands behind it too.
   const auto found = std::find_if(d.lent_.begin(), d.lent_.end(), [&](const block& b) {
     return b.iova == device_address && b.bytes == bytes;
@@ -262,7 +307,7 @@ status vfio_device::unmap_memory(void* context, std::uint64_t device_address, st
   const block back = *found;
   d.lent_.erase(found);
   // It is unmapped, so this succeeds. Children do not inherit the pages.
-  if (!d.take_back(back)) static_cast<void>(d.refused("madvise of the caller's memory"));
+  if (!d.take_back(back)) static_cast<void>(d.refused("madvise of the program's memory"));
   return {};
 }
 

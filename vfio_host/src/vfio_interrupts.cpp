@@ -87,7 +87,8 @@ outcome<std::unique_ptr<vector_wait>> vfio_device::wait_for(unsigned vector) {
   if (!w) return w;
   // It stays in the set, silent: to add it again could fail for want of memory, and then nobody
   // would wait for the vector.
-  if (!set_watched(event, EPOLL_CTL_MOD, 0, vector).ok()) return failure{trouble::system, refusal_};
+  if (!set_watched(event, EPOLL_CTL_MOD, 0, vector).ok())
+    return failure{trouble::system, last_refusal()};
   events_[vector].waited_for = true;
   return w;
 }

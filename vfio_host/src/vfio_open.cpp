@@ -238,7 +238,7 @@ std::optional<failure> vfio_device::open_function(const pci_function& function) 
   if (!watch(woken_.get(), wake_of_others).ok() ||
       !listen_for(VFIO_PCI_REQ_IRQ_INDEX, removal, &removal_).ok() ||
       !listen_for(VFIO_PCI_ERR_IRQ_INDEX, bus_error, &error_).ok())
-    return failure{trouble::system, refusal_};
+    return failure{trouble::system, last_refusal()};
   return std::nullopt;
 }
 

@@ -20,6 +20,7 @@ struct wanted {
   std::uint32_t log_page_bytes = 12;
   std::uint64_t virtual_address = 0;
   memory_access access;
+  std::byte* memory = nullptr;
 };
 
 constexpr auto known = attributes_of<wanted>({
@@ -34,6 +35,7 @@ constexpr auto known = attributes_of<wanted>({
     FREEHCA_ATTRIBUTE(wanted, access.remote_read, mr::remote_read),
     FREEHCA_ATTRIBUTE(wanted, access.remote_write, mr::remote_write),
     FREEHCA_ATTRIBUTE(wanted, access.remote_atomic, mr::remote_atomic),
+    FREEHCA_ATTRIBUTE(wanted, memory, mr::memory),
 });
 
 // Refuses what no list of pages can be made of; the rest is judged by the kind.
@@ -66,7 +68,10 @@ status create(verbs& in, operation_room& room, const attribute_list& list) {
   wanted a;
   FREEHCA_TRY(read(list, known, a));
   memory_region_attributes attributes;
-  FREEHCA_TRY(pages_of(a, attributes.pages));
+  if (a.memory == nullptr) FREEHCA_TRY(pages_of(a, attributes.pages));
+  else if (a.page_addresses != nullptr || a.device_address != ~std::uint64_t{0})
+    return status(driver_error::bad_argument, mr::memory.identifier);
+  else attributes.memory = {a.memory, static_cast<std::size_t>(a.bytes)};
   attributes.pd = a.domain;
   attributes.virtual_address = a.virtual_address;
   attributes.access = a.access;

@@ -8,9 +8,11 @@ using namespace layouts;
 
 namespace {
 
+constexpr unsigned log_largest_page = 31;
+
 status check(const memory_region_attributes& a, const capabilities& c) {
   const unsigned log_page = a.pages.log2_page_bytes();
-  if (log_page < 12 || log_page < c.log_smallest_page || log_page > 31)
+  if (log_page < 12 || log_page < c.log_smallest_page || log_page > log_largest_page)
     return driver_error::bad_argument;
   const std::uint64_t mask = (std::uint64_t{1} << log_page) - 1;
   if (a.pages.bytes() == 0 || a.pages.pages() == 0 ||
@@ -41,12 +43,53 @@ image<mpt> entry_for(const memory_region_attributes& a, std::uint32_t key, std::
   return e;
 }
 
+/// One range for the device, in the smallest pages of which one holds it. Pages are not larger than
+/// the alignment that both addresses of the range have in common.
+page_list pages_of(const dma_region& range, std::uint64_t virtual_address, unsigned log_smallest) {
+  const std::uint64_t differing = range.device_address ^ virtual_address;
+  unsigned log = log_smallest;
+  while (log < log_largest_page && (differing >> log & 1) == 0 && page_list(range, log).pages() > 1)
+    ++log;
+  return {range, log};
+}
+
 }  // namespace
+
+status memory_region::map(device& adapter, const attributes& a) {
+  constexpr std::size_t page = dma_arena::page;
+  const auto first = reinterpret_cast<std::uintptr_t>(a.memory.first);
+  if (first == 0 || a.memory.bytes == 0 || a.memory.bytes > ~std::uintptr_t{0} - page - first)
+    return driver_error::bad_argument;
+  if (a.pages.bytes() != 0 || a.virtual_address != 0) return driver_error::bad_argument;
+  const std::size_t offset = first % page;
+  const std::size_t bytes = (offset + a.memory.bytes + page - 1) & ~(page - 1);
+  const platform& host = adapter.platform();
+  const platform_operations& can = *host.operations;
+  const auto how = a.access.local_write || can.map_read_only_memory == nullptr
+                       ? can.map_memory
+                       : can.map_read_only_memory;
+  if (how == nullptr || can.unmap_memory == nullptr) return driver_error::unsupported;
+  std::byte* const begin = a.memory.first - offset;
+  std::uint64_t at = 0;
+  FREEHCA_TRY(how(host.context, begin, bytes, &at));
+  mapped = {begin, at, bytes};
+  return {};
+}
 
 status memory_region::build(verbs& in, const attributes& a, creation<creating>& to) {
   protection_domain* const domain = in.find(a.pd);
   FREEHCA_TRY(verbs::usable(domain));
   device& adapter = in.adapter();
+  if (a.memory.first != nullptr || a.memory.bytes != 0) {
+    FREEHCA_TRY(map(adapter, a));
+    attributes of_pages = a;
+    of_pages.memory = {};
+    of_pages.virtual_address = reinterpret_cast<std::uintptr_t>(a.memory.first);
+    const auto offset = static_cast<std::size_t>(a.memory.first - mapped.host);
+    of_pages.pages = pages_of(mapped.part(offset, a.memory.bytes), of_pages.virtual_address,
+                              adapter.capabilities().log_smallest_page);
+    return build(in, of_pages, to);
+  }
   FREEHCA_TRY(check(a, adapter.capabilities()));
   use(*domain);
   FREEHCA_TRY(in.take_number(*this));
@@ -57,6 +100,17 @@ status memory_region::build(verbs& in, const attributes& a, creation<creating>& 
       entry_for(a, key, domain->number, adapter.contexts().translation_offset(translations));
   to.pages = a.pages;
   return {};
+}
+
+void memory_region::strip(verbs& in) {
+  if (mapped.bytes == 0) return;
+  const platform& host = in.adapter().platform();
+  const status ended =
+      host.operations->unmap_memory(host.context, mapped.device_address, mapped.bytes);
+  if (!ended.ok() && host.operations->log != nullptr)
+    host.operations->log(host.context, severity::error,
+                         "the platform did not unmap the memory of a region that is gone");
+  mapped = {};
 }
 
 }  // namespace freehca

@@ -121,6 +121,15 @@ void listener::wrap_memory() {
       if (s.ok()) me.memory_.add({memory, *address, count});
       return s;
     };
+  if (known_.map_read_only_memory != nullptr)
+    outer_.map_read_only_memory = [](void* c, std::byte* memory, std::size_t count,
+                                     std::uint64_t* address) {
+      listener& me = of(c);
+      const status s = me.known_.map_read_only_memory(me.inner_.context, memory, count, address);
+      const guard alone(me.alone_);
+      if (s.ok()) me.memory_.add({memory, *address, count});
+      return s;
+    };
   if (known_.unmap_memory != nullptr)
     outer_.unmap_memory = [](void* c, std::uint64_t address, std::size_t count) {
       listener& me = of(c);

@@ -46,10 +46,14 @@ struct platform_operations {
                          dma_region* block) = nullptr;
   void (*free_dma)(void* context, const dma_region& block) = nullptr;
 
-  /// Makes memory of the caller visible to the device, page-aligned; `device_address` is
-  /// contiguous.
+  /// Makes memory of the program visible to the device. `memory` and `bytes` are multiples of 4096,
+  /// and so is `device_address`, from which on the memory is contiguous for the device. The more low
+  /// bits of `device_address` and of the pointer agree, the larger the pages of a region can be.
+  /// Mappings may overlap. Fails if a page is not there, or the program may not write it. From any
+  /// thread that owns something of the device, and from several at a time.
   status (*map_memory)(void* context, std::byte* memory, std::size_t bytes,
                        std::uint64_t* device_address) = nullptr;
+  /// Ends one mapping: takes the address and the length that it was made with. The same threads.
   status (*unmap_memory)(void* context, std::uint64_t device_address, std::size_t bytes) = nullptr;
 
   /// Arms MSI-X vectors 0..count-1. From then on `notify(notify_context, vector)` may be called
@@ -77,6 +81,11 @@ struct platform_operations {
   /// A number of the calling thread, not 0; from any thread. With it a debug build finds out when
   /// two threads use one owner, says whose it is by log(), and traps.
   std::uintptr_t (*current_thread)(void* context) = nullptr;
+
+  /// As map_memory(), but the device only reads, so that the program need not be able to write.
+  /// Null: map_memory() serves for this too.
+  status (*map_read_only_memory)(void* context, std::byte* memory, std::size_t bytes,
+                                 std::uint64_t* device_address) = nullptr;
 };
 
 /// The port's table in the driver's size.

@@ -3,6 +3,7 @@
 #include <freehca/in_process/host_memory_map.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -33,25 +34,38 @@ host_memory_map::owned host_memory_map::allocate_host(std::size_t bytes, std::si
   return owned(p);
 }
 
-std::uint64_t host_memory_map::map(std::byte* memory, std::size_t bytes, std::size_t alignment) {
-  const std::uint64_t address = (next_address_ + alignment - 1) / alignment * alignment;
+std::uint64_t host_memory_map::add(const mapping& what, std::size_t alignment, std::size_t offset) {
+  const std::uint64_t address = next_address_ + ((offset - next_address_) & (alignment - 1));
   // A hole behind each mapping: what runs over an end is refused instead of hitting a neighbour.
-  next_address_ = address + (bytes + page - 1) / page * page + page;
-  mapped_.emplace(address, mapping{memory, bytes});
+  next_address_ = address + (what.bytes + page - 1) / page * page + page;
+  mapped_.emplace(address, what);
   return address;
+}
+
+std::uint64_t host_memory_map::map(std::byte* memory, std::size_t bytes, std::size_t alignment) {
+  return add({memory, bytes}, alignment, 0);
+}
+
+std::uint64_t host_memory_map::map_program(std::byte* memory, std::size_t bytes, bool write,
+                                           bool similar) {
+  constexpr std::size_t largest = std::size_t{1} << 30;
+  const std::size_t alignment = std::bit_ceil(std::clamp(bytes, 2 * page, largest));
+  const auto at = reinterpret_cast<std::uintptr_t>(memory) ^ (similar ? 0 : page);
+  return add({memory, bytes, write, true}, alignment, at % alignment);
 }
 
 bool host_memory_map::unmap(std::uint64_t device_address) {
   return mapped_.erase(device_address) != 0;
 }
 
-std::byte* host_memory_map::find(std::uint64_t address, std::size_t bytes) const {
+host_memory_map::found host_memory_map::look_up(std::uint64_t address, std::size_t bytes) const {
   auto next = mapped_.upper_bound(address);
-  if (next == mapped_.begin()) return nullptr;
+  if (next == mapped_.begin()) return {};
   --next;
+  const mapping& in = next->second;
   const std::uint64_t offset = address - next->first;
-  if (offset > next->second.bytes || bytes > next->second.bytes - offset) return nullptr;
-  return next->second.memory + offset;
+  if (offset > in.bytes || bytes > in.bytes - offset) return {};
+  return {in.memory + offset, in.write, in.of_program};
 }
 
 dma_region host_memory_map::allocate(std::size_t bytes, std::size_t alignment) {

@@ -12,6 +12,7 @@
 #include <freehca/hal/clock.hpp>
 #include <freehca/in_process/gate.hpp>
 #include <freehca/layouts/register_map.hpp>
+#include <freehca/process_memory/guarded_copy.hpp>
 
 #include "routed.hpp"
 #include "time_steps.hpp"
@@ -139,21 +140,24 @@ void machine::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, 
 }
 
 bool machine::dma_read(std::uint64_t address, void* to, std::size_t bytes) {
-  const std::byte* from = memory_.find(address, bytes);
-  if (from == nullptr) return false;
-  if (cache_ != nullptr) cache_->read(to, from, bytes);
-  else std::memcpy(to, from, bytes);
+  const host_memory_map::found from = memory_.look_up(address, bytes);
+  if (from.at == nullptr) return false;
+  if (cache_ != nullptr) cache_->read(to, from.at, bytes);
+  else if (!from.of_program) std::memcpy(to, from.at, bytes);
+  else if (!process_memory::guarded_copy(to, from.at, bytes)) return false;
   ++reads_;
   return true;
 }
 
 bool machine::dma_write(std::uint64_t address, const void* from, std::size_t bytes) {
-  std::byte* to = memory_.find(address, bytes);
-  if (to == nullptr) return false;
+  const host_memory_map::found place = memory_.look_up(address, bytes);
+  std::byte* const to = place.at;
+  if (to == nullptr || !place.write) return false;
   if (!how_.takes_fills && bytes > longest_but_fills) return true;
   if (on_adapter_write) on_adapter_write(address, bytes);
   if (cache_ != nullptr) cache_->write(to, from, bytes);
-  else std::memcpy(to, from, bytes);
+  else if (!place.of_program) std::memcpy(to, from, bytes);
+  else if (!process_memory::guarded_copy(to, from, bytes)) return false;
   if (alter_adapter_write) alter_adapter_write(address, to, bytes);
   ++writes_;
   return true;

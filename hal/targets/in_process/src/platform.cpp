@@ -4,10 +4,13 @@
 // The cold half of the HAL over a machine.
 #include <pthread.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include <freehca/in_process/gate.hpp>
 #include <freehca/in_process/machine.hpp>
+#include <freehca/process_memory/guarded_copy.hpp>
+#include <freehca/process_memory/memory_rights.hpp>
 
 namespace freehca::in_process {
 
@@ -34,6 +37,7 @@ const platform_operations machine::operations = {
     .trace = nullptr,
     .combines_writes = true,
     .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
+    .map_read_only_memory = map_read_only_memory,
 };
 
 freehca::platform machine::platform() {
@@ -105,8 +109,22 @@ void machine::free_dma(void* context, const dma_region& block) {
 
 status machine::map_memory(void* context, std::byte* memory, std::size_t bytes,
                            std::uint64_t* device_address) {
+  return of(context).lend(memory, bytes, true, device_address);
+}
+
+status machine::map_read_only_memory(void* context, std::byte* memory, std::size_t bytes,
+                                     std::uint64_t* device_address) {
+  return of(context).lend(memory, bytes, false, device_address);
+}
+
+status machine::lend(std::byte* memory, std::size_t bytes, bool write,
+                     std::uint64_t* device_address) {
   const gate alone;
-  *device_address = of(context).memory_.map(memory, bytes);
+  // As VFIO refuses it.
+  if (!process_memory::rights_to(memory, bytes).allow(write))
+    return status(transport_error::refused, EFAULT);
+  process_memory::install_guard();
+  *device_address = memory_.map_program(memory, bytes, write, how_.similar_addresses);
   return {};
 }
 

@@ -11,11 +11,14 @@
 
 #include <freehca/layouts/headers.hpp>
 #include <freehca/packets/link_packets.hpp>
+#include <freehca/process_memory/guarded_copy.hpp>
 
-#include "guarded_copy.hpp"
 #include "machine_time.hpp"
 
 namespace freehca::in_program {
+
+using process_memory::guarded_copy;
+using process_memory::install_guard;
 
 namespace {
 

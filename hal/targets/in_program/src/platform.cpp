@@ -4,11 +4,26 @@
 // The cold half of the HAL over an adapter inside the program.
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include <freehca/in_program/adapter.hpp>
+#include <freehca/process_memory/memory_rights.hpp>
 
 namespace freehca::in_program {
+
+namespace {
+
+/// Device addresses are the program's pointers.
+status lend(const std::byte* memory, std::size_t bytes, bool write, std::uint64_t* address) {
+  // As VFIO refuses it.
+  if (!process_memory::rights_to(memory, bytes).allow(write))
+    return status(transport_error::refused, EFAULT);
+  *address = reinterpret_cast<std::uintptr_t>(memory);
+  return {};
+}
+
+}  // namespace
 
 const platform_operations adapter::operations = {
     .bytes = sizeof(platform_operations),
@@ -20,10 +35,8 @@ const platform_operations adapter::operations = {
     .restore_after_reset = [](void*) -> status { return {}; },
     .allocate_dma = allocate_dma,
     .free_dma = free_dma,
-    .map_memory = [](void*, std::byte* memory, std::size_t, std::uint64_t* address) -> status {
-      *address = reinterpret_cast<std::uintptr_t>(memory);
-      return {};
-    },
+    .map_memory = [](void*, std::byte* memory, std::size_t bytes,
+                     std::uint64_t* address) { return lend(memory, bytes, true, address); },
     .unmap_memory = [](void*, std::uint64_t, std::size_t) -> status { return {}; },
     .arm_interrupts = arm_interrupts,
     .disarm_interrupts = disarm_interrupts,
@@ -34,6 +47,10 @@ const platform_operations adapter::operations = {
     .combines_writes = false,
     // The user of the adapter serialises its threads by a lock of its own.
     .current_thread = nullptr,
+    .map_read_only_memory =
+        [](void*, std::byte* memory, std::size_t bytes, std::uint64_t* address) {
+          return lend(memory, bytes, false, address);
+        },
 };
 
 freehca::platform adapter::platform() {

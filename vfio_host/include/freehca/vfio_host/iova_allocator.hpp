@@ -22,9 +22,10 @@ class iova_allocator {
 
   explicit iova_allocator(const std::vector<iova_range>& allowed);
 
-  /// Allocates `bytes` bytes (a multiple of page) at a multiple of `alignment` (a power of two, at
-  /// least page).
-  std::optional<std::uint64_t> take(std::uint64_t bytes, std::uint64_t alignment);
+  /// Allocates `bytes` bytes (a multiple of page) at an address that is `offset` (a multiple of
+  /// page, less than `alignment`) behind a multiple of `alignment` (a power of two, at least page).
+  std::optional<std::uint64_t> take(std::uint64_t bytes, std::uint64_t alignment,
+                                    std::uint64_t offset = 0);
   /// Returns false if no range of that size was allocated at this address.
   bool give_back(std::uint64_t at, std::uint64_t bytes);
   std::uint64_t taken() const { return taken_bytes_; }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -93,9 +94,9 @@ class vfio_device {
   std::size_t locked_bytes() const { return locked_bytes_; }
   /// Whether the kernel can reset the function.
   bool resettable() const { return resettable_; }
-  /// The last refusal of the operating system, for messages: "VFIO_IOMMU_MAP_DMA: ENOMEM ...".
-  /// Empty: none.
-  const std::string& last_refusal() const { return refusal_; }
+  /// The last refusal of the operating system, for messages: "VFIO_IOMMU_MAP_DMA: Cannot allocate
+  /// memory". Empty: none. Any thread.
+  std::string last_refusal() const;
 
  private:
   struct bar {
@@ -117,8 +118,12 @@ class vfio_device {
   std::optional<failure> attach(const pci_function& function);
   std::optional<failure> open_function(const pci_function& function);
   std::optional<failure> read_iova_ranges();
-  status refused(const char* what);
-  status map_dma(std::byte* at, std::size_t bytes, std::size_t alignment, std::uint64_t* iova);
+  /// Keeps `what` with the words of errno and `why` as the last refusal.
+  status refused(const char* what, const std::string& why = {});
+  /// An address that agrees with a pointer in the low bits, for large pages of the IOMMU and of
+  /// regions.
+  std::optional<std::uint64_t> take_iova_like(const std::byte* at, std::size_t bytes);
+  status map_dma(std::byte* at, std::size_t bytes, std::optional<std::uint64_t> iova, bool write);
   status unmap_dma(std::uint64_t iova, std::size_t bytes);
   /// Sets the eventfds of an interrupt index. An empty list disables the index.
   status set_interrupts(unsigned index, const std::vector<int>& descriptors);
@@ -150,6 +155,9 @@ class vfio_device {
   static void free_dma(void* context, const dma_region& region);
   static status map_memory(void* context, std::byte* memory, std::size_t bytes,
                            std::uint64_t* device_address);
+  static status map_read_only_memory(void* context, std::byte* memory, std::size_t bytes,
+                                     std::uint64_t* device_address);
+  status lend(std::byte* memory, std::size_t bytes, bool write, std::uint64_t* device_address);
   static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
   static status arm_interrupts(void* context, unsigned count,
                                void (*notify)(void*, unsigned) noexcept, void* of);
@@ -163,9 +171,11 @@ class vfio_device {
   bool resettable_ = false;
   unsigned vectors_ = 0;
   bar bars_[3];
+  /// Held during all changes of the next three. Owners of event contexts map memory too.
+  std::mutex mapping_;
   std::optional<iova_allocator> iova_;
   std::vector<block> blocks_;
-  std::vector<block> lent_;  // the caller's memory
+  std::vector<block> lent_;  // the program's memory
   // One for each vector that was ever armed. They are kept, because a vector_wait has the eventfd
   // in its own epoll set.
   struct vector_event {
@@ -179,6 +189,7 @@ class vfio_device {
   int wake_ = -1;  // the caller's descriptor in the epoll set
   bool wanted_back_ = false, failed_ = false;
   vector_wait::listener driver_;
+  mutable std::mutex telling_;  ///< held while refusal_ is used
   std::string refusal_;
 };
 

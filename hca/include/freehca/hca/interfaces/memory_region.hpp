@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <freehca/hca/interfaces/common_attributes.hpp>
@@ -9,8 +10,8 @@
 
 namespace freehca {
 
-/// Attributes of memory regions. The memory is given by the addresses of its pages, or by its own
-/// where it is contiguous for the device: by one of the two.
+/// Attributes of memory regions. One of three gives the memory: the addresses of its pages, its own
+/// device address where it is contiguous for the device, or a pointer of the program.
 namespace mr {
 using common::domain;  ///< required
 /// One device address for each page, aligned to the page. The array is the caller's, and stays
@@ -31,6 +32,8 @@ inline constexpr attribute_name<0x0207, bool> local_write;
 inline constexpr attribute_name<0x0208, bool> remote_read;
 inline constexpr attribute_name<0x0209, bool> remote_write;   ///< needs local_write
 inline constexpr attribute_name<0x020a, bool> remote_atomic;  ///< needs local_write
+/// Memory of the program, without `virtual_address` (memory_region_attributes::memory).
+inline constexpr attribute_name<0x020b, std::byte*> memory;
 }  // namespace mr
 
 /// Memory that the device may use. A call that takes a room says whether it started an operation:

@@ -28,7 +28,8 @@ namespace freehca::vfio_user_host {
 /// transport_error::gone there, and the destructor sends nothing to the server.
 ///
 /// map_memory() replaces the pages of the memory, at the same addresses, by pages of a file that
-/// the server maps.
+/// the server maps. They stay that after unmap_memory(). If the program unmaps them while they are
+/// mapped for the device, the device still reaches the file.
 class remote_device final : public blocking::host {
  public:
   /// Connects to the server. On failure it returns null, and `why` has the reason.
@@ -46,7 +47,7 @@ class remote_device final : public blocking::host {
   bool gone() const override { return gone_; }
 
   /// The last refusal of the server, for messages. Empty: none.
-  const std::string& last_refusal() const { return refusal_; }
+  std::string last_refusal() const;
 
   // Functions for the routed accessors. A write is posted, as on a bus: it does not wait for a
   // reply.
@@ -67,9 +68,14 @@ class remote_device final : public blocking::host {
   remote_device() = default;
   bool is_in_child() const;
   std::string begin(const std::string& socket);
-  status refused(const char* what, int code);
+  status refused(const char* what, int code, const std::string& why = {});
   status write_command(std::uint32_t clear, std::uint32_t set);
-  status share(std::byte* at, std::size_t bytes);
+  /// Replaces the pages by pages of a file, with their bytes, and has the server map the file.
+  status share(std::byte* at, std::size_t bytes, bool writable, std::uint64_t* inode);
+  status unshare(std::byte* at, std::size_t bytes);
+  status lend(std::byte* memory, std::size_t bytes, bool write, std::uint64_t* device_address);
+  status share_what_is_not(std::byte* memory, std::size_t bytes);
+  status unshare_unused();
   status restore_configuration();
   bool watch(int descriptor, std::uint32_t events, std::uint32_t what);
   void serve_socket();
@@ -90,6 +96,8 @@ class remote_device final : public blocking::host {
   static void free_dma(void* context, const dma_region& region);
   static status map_memory(void* context, std::byte* memory, std::size_t bytes,
                            std::uint64_t* device_address);
+  static status map_read_only_memory(void* context, std::byte* memory, std::size_t bytes,
+                                     std::uint64_t* device_address);
   static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
   static status arm_interrupts(void* context, unsigned count,
                                void (*notify)(void*, unsigned) noexcept, void* of);
@@ -103,12 +111,22 @@ class remote_device final : public blocking::host {
   std::array<window, 3> bars_;
   std::array<std::uint32_t, configuration_words> saved_{};
   std::vector<block> blocks_;
+  /// Memory of the program that the server maps.
+  struct shared_block {
+    std::byte* at;
+    std::size_t bytes;
+    std::uint64_t inode;  ///< of the file
+  };
+  std::mutex mapping_;  ///< held while the next two are used
+  std::vector<shared_block> shared_;
+  std::vector<block> lent_;                    ///< one for each map_memory(); they may overlap
   std::vector<vfio_user::descriptor> events_;  ///< one for each vector that was ever armed
   std::vector<bool> waited_for_;               ///< for each vector: another thread waits for it
   bool armed_ = false;
   vfio_user::descriptor watched_, woken_;
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;
+  mutable std::mutex telling_;  ///< held while refusal_ is used
   std::string refusal_;
 };
 

@@ -21,10 +21,23 @@ class host_memory_map {
 
   /// Makes memory of the caller visible; gives its device address, a multiple of `alignment`.
   std::uint64_t map(std::byte* memory, std::size_t bytes, std::size_t alignment = 4096);
+  /// Makes whole pages of the program visible, which it may unmap at any time. The device address
+  /// agrees with the pointer in the low bits: in 12 of them if `similar` is false. The device may
+  /// write if `write` is true.
+  std::uint64_t map_program(std::byte* memory, std::size_t bytes, bool write, bool similar);
   /// False: no such mapping.
   bool unmap(std::uint64_t device_address);
-  /// The memory at [address, address + bytes), which must lie in one mapping; null otherwise.
-  std::byte* find(std::uint64_t address, std::size_t bytes) const;
+  /// Memory as the device finds it.
+  struct found {
+    std::byte* at = nullptr;  ///< null: it is not in one mapping
+    bool write = false;       ///< the device may write it
+    bool of_program = false;  ///< made by map_program()
+  };
+  /// The memory at [address, address + bytes), which must lie in one mapping.
+  found look_up(std::uint64_t address, std::size_t bytes) const;
+  std::byte* find(std::uint64_t address, std::size_t bytes) const {
+    return look_up(address, bytes).at;
+  }
 
   /// Zeroed memory that the map owns, visible until release().
   dma_region allocate(std::size_t bytes, std::size_t alignment);
@@ -46,7 +59,10 @@ class host_memory_map {
   struct mapping {
     std::byte* memory;
     std::size_t bytes;
+    bool write = true;
+    bool of_program = false;
   };
+  std::uint64_t add(const mapping& what, std::size_t alignment, std::size_t offset);
   struct free_aligned {
     void operator()(std::byte* p) const;
   };

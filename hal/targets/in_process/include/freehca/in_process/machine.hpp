@@ -40,6 +40,9 @@ struct machine_options {
   std::uint64_t seed = 1;                          ///< of the order of scattered pages
   /// With model.record: takes the recording (environment::record).
   std::function<bool(const char* from, std::size_t bytes)> record{};
+  /// Device addresses of the program's memory agree with its pointers in as many low bits as they
+  /// can. false: in 12 bits, with the 13th different.
+  bool similar_addresses = true;
   /// false: what the adapter fills lent memory with does not arrive, which is quicker.
   bool takes_fills = true;
   /// The adapter does not look into the processor's cache: machine::cache(). One such machine in a
@@ -165,6 +168,9 @@ class machine final : private model::environment {
   static void free_dma(void* context, const dma_region& block);
   static status map_memory(void* context, std::byte* memory, std::size_t bytes,
                            std::uint64_t* device_address);
+  static status map_read_only_memory(void* context, std::byte* memory, std::size_t bytes,
+                                     std::uint64_t* device_address);
+  status lend(std::byte* memory, std::size_t bytes, bool write, std::uint64_t* device_address);
   static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
   static status arm_interrupts(void* context, unsigned count,
                                void (*notify)(void*, unsigned) noexcept, void* notify_context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include "guarded_copy.hpp"
+#include <freehca/process_memory/guarded_copy.hpp>
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace freehca::in_program {
+namespace freehca::process_memory {
 
 namespace {
 
@@ -116,4 +116,4 @@ bool guarded_copy(void* to, const void* from, std::size_t bytes) noexcept {
   return true;
 }
 
-}  // namespace freehca::in_program
+}  // namespace freehca::process_memory

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace freehca::in_program {
+namespace freehca::process_memory {
 
 /// Copies between memory of the adapter and memory of the program, which the program may unmap at
 /// any time. Returns false if a page is not there; part of the copy may have been done. One thread
@@ -20,4 +20,4 @@ bool guarded_copy(void* to, const void* from, std::size_t bytes) noexcept;
 /// guarded copy goes to the handler that the program had installed before. May be called again.
 void install_guard();
 
-}  // namespace freehca::in_program
+}  // namespace freehca::process_memory
