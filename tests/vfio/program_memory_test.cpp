@@ -46,14 +46,14 @@ class program_memory_test : public ::testing::Test {
   std::size_t before = 0;
 };
 
-std::byte* pages(std::size_t count, int rights = PROT_READ | PROT_WRITE) {
+std::byte* mapped_pages(std::size_t count, int rights = PROT_READ | PROT_WRITE) {
   void* const at = mmap(nullptr, count * page, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
 }
 
 TEST_F(program_memory_test, is_read_only_for_the_device_if_it_is_asked_for_so) {
-  std::byte* const writable = pages(1);
-  std::byte* const read_only = pages(1, PROT_READ);
+  std::byte* const writable = mapped_pages(1);
+  std::byte* const read_only = mapped_pages(1, PROT_READ);
   std::uint64_t a = 0, b = 0, c = 0;
   ASSERT_TRUE(map(writable, page, &a).ok());
   ASSERT_TRUE(map(writable, page, &b, false).ok());
@@ -65,9 +65,9 @@ TEST_F(program_memory_test, is_read_only_for_the_device_if_it_is_asked_for_so) {
 }
 
 TEST_F(program_memory_test, is_refused_with_the_right_that_is_missing) {
-  expect_refusal(pages(2, PROT_READ), 2 * page, true, "may not write a page of it");
-  expect_refusal(pages(2, PROT_NONE), 2 * page, false, "may not read it");
-  std::byte* const holed = pages(3);
+  expect_refusal(mapped_pages(2, PROT_READ), 2 * page, true, "may not write a page of it");
+  expect_refusal(mapped_pages(2, PROT_NONE), 2 * page, false, "may not read it");
+  std::byte* const holed = mapped_pages(3);
   munmap(holed + page, page);
   expect_refusal(holed, 3 * page, true, "a page of it is not there");
 }
@@ -75,7 +75,7 @@ TEST_F(program_memory_test, is_refused_with_the_right_that_is_missing) {
 // A large page of the IOMMU, and of a region, needs the same offset on both sides.
 TEST_F(program_memory_test, has_addresses_that_agree_with_pointers) {
   constexpr std::size_t large = std::size_t{2} << 20;
-  std::byte* const memory = pages(4 * large / page);
+  std::byte* const memory = mapped_pages(4 * large / page);
   for (const std::size_t offset : {std::size_t{0}, page, 100 * page, large}) {
     std::uint64_t address = 0;
     ASSERT_TRUE(map(memory + offset, large, &address).ok()) << device->last_refusal();
@@ -90,14 +90,14 @@ TEST_F(program_memory_test, has_other_addresses_where_none_agree) {
   device = kernel.open();
   ASSERT_NE(device, nullptr);
   before = kernel.mapped();
-  std::byte* const memory = pages(128);
+  std::byte* const memory = mapped_pages(128);
   std::uint64_t address = 0;
   ASSERT_TRUE(map(memory, 65 * page, &address).ok()) << device->last_refusal();
   EXPECT_TRUE(unmap(address, 65 * page).ok());
 }
 
 TEST_F(program_memory_test, is_mapped_by_several_threads_at_a_time) {
-  std::byte* const memory = pages(8);
+  std::byte* const memory = mapped_pages(8);
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t)
     threads.emplace_back([this, memory, t] {

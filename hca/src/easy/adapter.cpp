@@ -138,7 +138,7 @@ place* adapter::take_place() {
 void adapter::vacate(place& p) {
   end_waiting(p, driver_error::stale_handle);
   if (p.now == place::use::left) --left_;
-  if (p.memory.bytes != 0) {
+  if (p.memory.bytes != 0 && !p.is_program_memory) {
     // What the program stored last may be written back when it is the device's already.
     cache::clean(p.memory.host, p.memory.bytes);
     device_.arena().free(p.memory);
@@ -148,6 +148,7 @@ void adapter::vacate(place& p) {
   p.take_event();
   p.region = {};
   p.memory = {};
+  p.is_program_memory = false;
   p.pair = {};
   p.completions = {};
   p.queues = nullptr;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "counts.hpp"
+#include "easy_rig.hpp"
 #include "owners_rig.hpp"
 #include "rc_pair.hpp"
 
@@ -337,6 +338,40 @@ TEST(program_memory, is_registered_by_every_owner) {
     EXPECT_EQ(rig.machine.memory().mappings(), mappings);
     EXPECT_TRUE(o.objects.destroy(domain).ok());
   }
+}
+
+TEST(program_memory, of_the_facade_is_any_contiguous_range) {
+  easy_rig rig;
+  rig.bring_up();
+  easy::adapter& hca = rig.hca;
+  const auto before = rig.counts();
+  const std::size_t mappings = rig.machine.memory().mappings();
+  std::vector<std::uint32_t> target(5000, 7);
+  const std::array<std::uint32_t, 3> source{1, 2, 3};
+  const easy::memory from = rig.get(hca.register_memory(source));
+  const easy::memory to = rig.get(hca.register_memory(target, easy::rights::remote_write));
+  const easy::connection a = rig.get(hca.open_rc()), b = rig.get(hca.open_rc());
+  rig.must(hca.connect(a, b.self));
+  rig.must(hca.connect(b, a.self));
+  EXPECT_EQ(to.bytes, 20'000u);
+  ASSERT_TRUE(
+      a.post(queues::rdma_write{.remote = to.remote(400), .data = from.part(0, from.bytes)}).ok());
+  EXPECT_TRUE(rig.get(hca.next(a)).ok());
+  for (std::size_t i = 0; i < target.size(); ++i)
+    ASSERT_EQ(target[i], i >= 100 && i < 103 ? i - 99 : 7u) << i;
+  // What the device only reads, nobody writes through it.
+  EXPECT_TRUE(rig.await(hca.register_memory(source, easy::rights::remote_write))
+                  .is(driver_error::bad_argument));
+  EXPECT_TRUE(rig.await(hca.register_memory(nullptr, 8)).is(driver_error::bad_argument));
+  EXPECT_TRUE(rig.await(hca.register_memory(nullptr, 0)).is(driver_error::bad_argument));
+  rig.must(hca.close(a));
+  rig.must(hca.close(b));
+  rig.must(hca.release(from));
+  rig.must(hca.release(to));
+  EXPECT_EQ(rig.counts(), before);
+  EXPECT_EQ(rig.machine.memory().mappings(), mappings);
+  // The rest is the teardown's.
+  rig.get(hca.register_memory(target));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <freehca/hca/device.hpp>
 #include <freehca/hca/kinds/address_handle.hpp>
@@ -86,6 +87,23 @@ class adapter {
   /// Memory of the device's arena, zeroed, with a region: it lives until release() or tear_down().
   allocating allocate(std::size_t bytes, rights allowed = rights::local) {
     return {*this, bytes, allowed};
+  }
+  /// Registers memory of the program, of any alignment: a pointer and a length, or a contiguous range
+  /// as std::span, std::vector or std::string. It must stay until release() or tear_down(). Memory
+  /// may be registered more than once. The device only reads a range of constants. Outcomes besides:
+  /// those of the platform's map_memory(), driver_error::unsupported (it has none).
+  allocating register_memory(std::byte* first, std::size_t bytes, rights allowed = rights::local) {
+    return {*this, {.first = first, .bytes = bytes}, allowed, false};
+  }
+  template <class Range>
+  requires requires(Range& r) { r.data() + r.size(); }
+  allocating register_memory(Range&& range, rights allowed = rights::local) {
+    using element = std::remove_pointer_t<decltype(range.data())>;
+    static_assert(std::is_trivially_copyable_v<element>);
+    const program_memory own{
+        reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<element>*>(range.data())),
+        range.size() * sizeof(element)};
+    return {*this, own, allowed, std::is_const_v<element>};
   }
   /// No request may name it any more. Where the device refuses, the memory is there as before.
   releasing release(const memory& what) { return {*this, what}; }

@@ -94,7 +94,13 @@ class allocating : public bringing<memory> {
   allocating() = default;
   ~allocating() { drop(); }
   allocating(adapter& hca, std::size_t bytes, rights allowed) { start(hca, bytes, allowed); }
+  allocating(adapter& hca, const program_memory& own, rights allowed, bool read_only) {
+    start(hca, own, allowed, read_only);
+  }
   void start(adapter& hca, std::size_t bytes, rights allowed = rights::local);
+  /// adapter::register_memory(). `read_only`: the device only reads the memory.
+  void start(adapter& hca, const program_memory& own, rights allowed = rights::local,
+             bool read_only = false);
 
  private:
   class registering : public create_memory_region {
@@ -104,6 +110,9 @@ class allocating : public bringing<memory> {
     mr_handle in_doubt(status outcome) const;
   };
   static void advance(sequence& self, status outcome) noexcept;
+  status take_place(adapter& hca, std::size_t bytes);
+  void begin_registering(adapter& hca, std::size_t bytes,
+                         const memory_region_attributes& attributes);
   void undo(status why);
 
   place* place_ = nullptr;

@@ -54,9 +54,10 @@ struct place {
   std::uint8_t port = 1;         ///< of a connection
   std::uint16_t pkey_index = 0;  ///< of a connection
   mr_handle region{};            ///< of memory
-  dma_region memory;             ///< of the device's arena
-  qp_handle pair{};              ///< of a connection
-  cq_handle completions{};       ///< of a connection
+  dma_region memory;             ///< of the device's arena, or of the program
+  bool is_program_memory = false;
+  qp_handle pair{};         ///< of a connection
+  cq_handle completions{};  ///< of a connection
   queue_pair* queues = nullptr;
   completion_queue* completed = nullptr;
   list<sequence> waiting;  ///< for completions
