@@ -360,10 +360,11 @@ TEST(program_memory, of_the_facade_is_any_contiguous_range) {
   for (std::size_t i = 0; i < target.size(); ++i)
     ASSERT_EQ(target[i], i >= 100 && i < 103 ? i - 99 : 7u) << i;
   // What the device only reads, nobody writes through it.
-  EXPECT_TRUE(rig.await(hca.register_memory(source, easy::rights::remote_write))
-                  .is(driver_error::bad_argument));
-  EXPECT_TRUE(rig.await(hca.register_memory(nullptr, 8)).is(driver_error::bad_argument));
-  EXPECT_TRUE(rig.await(hca.register_memory(nullptr, 0)).is(driver_error::bad_argument));
+  auto written = hca.register_memory(source, easy::rights::remote_write);
+  auto nowhere = hca.register_memory(nullptr, 8), nothing = hca.register_memory(nullptr, 0);
+  EXPECT_TRUE(rig.await(written).is(driver_error::bad_argument));
+  EXPECT_TRUE(rig.await(nowhere).is(driver_error::bad_argument));
+  EXPECT_TRUE(rig.await(nothing).is(driver_error::bad_argument));
   rig.must(hca.close(a));
   rig.must(hca.close(b));
   rig.must(hca.release(from));
