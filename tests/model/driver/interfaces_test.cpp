@@ -247,6 +247,31 @@ TEST_F(interfaces_test, memory_that_is_contiguous_needs_no_array) {
   rig.machine.memory().release(pages);
 }
 
+TEST_F(interfaces_test, memory_of_the_program_is_named_by_a_pointer) {
+  const pd_handle pd = domain();
+  std::vector<std::byte> memory(10'000);
+  const std::uint64_t page = 0x1000;
+  const auto bad = refusal(driver_error::bad_argument, 0x020b);
+  EXPECT_EQ(regions.create(rig.objects, room,
+                           {mr::domain(pd), mr::memory(memory.data()), mr::bytes(memory.size()),
+                            mr::page_addresses(&page)}),
+            bad);
+  EXPECT_EQ(regions.create(rig.objects, room,
+                           {mr::domain(pd), mr::memory(memory.data()), mr::bytes(memory.size()),
+                            mr::device_address(page)}),
+            bad);
+  const std::size_t mappings = rig.machine.memory().mappings();
+  const status s = outcome(regions.create(rig.objects, room,
+                                          {mr::domain(pd), mr::memory(memory.data()),
+                                           mr::bytes(memory.size()), mr::local_write(true)}));
+  ASSERT_TRUE(s.ok()) << words(s);
+  const mr_handle region = regions.made(room);
+  EXPECT_EQ(rig.machine.memory().mappings(), mappings + 1);
+  destroy(regions, region);
+  EXPECT_EQ(rig.machine.memory().mappings(), mappings);
+  EXPECT_TRUE(domains.destroy(rig.objects, pd).ok());
+}
+
 TEST_F(interfaces_test, a_room_holds_one_operation_at_a_time) {
   ASSERT_TRUE(completions.create(rig.objects, room, {cq::entries(3)}).ok());
   EXPECT_FALSE(completions.made(room)) << "not yet";
