@@ -105,6 +105,7 @@ ROOMS = {
     "queues": (["queues"], "rings", 3, 1),
     "in_process": (["hal/targets/in_process"], "port to the model", 4, 1),
     "in_program": (["hal/targets/in_program"], "port inside a program", 8.6, 1),
+    "process_memory": (["hal/targets/process_memory"], "rights and copies", 0.5, 1),
     "ibverbs": (["ibverbs/face", "ibverbs/in_program"], "libibverbs on the driver", 8.6, 1.1),
     "verbs, VFIO": (["ibverbs/vfio"], "a PCI function", 0, 1),
     "freehca-run": (["ibverbs/run", "ibverbs/files"], "launcher, files", 9.6, 1),

@@ -46,11 +46,11 @@ struct platform_operations {
                          dma_region* block) = nullptr;
   void (*free_dma)(void* context, const dma_region& block) = nullptr;
 
-  /// Makes memory of the program visible to the device. `memory` and `bytes` are multiples of 4096,
-  /// and so is `device_address`, from which on the memory is contiguous for the device. The more low
-  /// bits of `device_address` and of the pointer agree, the larger the pages of a region can be.
-  /// Mappings may overlap. Fails if a page is not there, or the program may not write it. From any
-  /// thread that owns something of the device, and from several at a time.
+  /// Makes memory of the program visible to the device. `memory`, `bytes` and `device_address` are
+  /// multiples of 4096. The memory is contiguous for the device. A region can have the larger pages
+  /// the more low bits of `device_address` and of the pointer agree. Mappings may overlap. Fails if
+  /// a page is not there, or the program may not write it. From any thread that owns something of
+  /// the device, and from several at a time.
   status (*map_memory)(void* context, std::byte* memory, std::size_t bytes,
                        std::uint64_t* device_address) = nullptr;
   /// Ends one mapping: takes the address and the length that it was made with. The same threads.

@@ -88,10 +88,10 @@ class adapter {
   allocating allocate(std::size_t bytes, rights allowed = rights::local) {
     return {*this, bytes, allowed};
   }
-  /// Registers memory of the program, of any alignment: a pointer and a length, or a contiguous range
-  /// as std::span, std::vector or std::string. It must stay until release() or tear_down(). Memory
-  /// may be registered more than once. The device only reads a range of constants. Outcomes besides:
-  /// those of the platform's map_memory(), driver_error::unsupported (it has none).
+  /// Registers memory of the program, of any alignment: a pointer and a length, or a contiguous
+  /// range as std::span, std::vector or std::string. It must stay until release() or tear_down().
+  /// Memory may be registered more than once. The device only reads a range of constants. Outcomes
+  /// besides: those of the platform's map_memory(), driver_error::unsupported (it has none).
   allocating register_memory(std::byte* first, std::size_t bytes, rights allowed = rights::local) {
     return {*this, {.first = first, .bytes = bytes}, allowed, false};
   }
