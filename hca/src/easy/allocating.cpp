@@ -14,63 +14,52 @@ mr_handle allocating::registering::in_doubt(status outcome) const {
   return verbs::handle_of(static_cast<memory_region&>(object()));
 }
 
-namespace {
-
-memory_access access_of(rights allowed, bool local_write) {
-  return {.local_write = local_write,
-          .remote_read = has(allowed, rights::remote_read),
-          .remote_write = has(allowed, rights::remote_write),
-          .remote_atomic = has(allowed, rights::remote_atomic)};
-}
-
-}  // namespace
-
-status allocating::take_place(adapter& hca, std::size_t bytes) {
-  if (!hca.up()) return driver_error::bad_state;
-  if (bytes == 0) return driver_error::bad_argument;
-  place_ = hca.take_place();
-  if (place_ == nullptr) return status(driver_error::no_resource, memory_region::facts.item);
-  return {};
-}
-
 void allocating::start(adapter& hca, std::size_t bytes, rights allowed) {
-  if (!startable()) return;
-  if (const status s = take_place(hca, bytes); !s.ok()) return refuse(hca, s);
-  const result<dma_region> room = hca.device_.arena().allocate(bytes, dma_arena::page);
-  if (!room.ok()) {
-    hca.vacate(*place_);
-    return refuse(hca, room.error());
-  }
-  place_->memory = room.value();
-  dma::clear(place_->memory.host, place_->memory.bytes);
-  begin_registering(hca, bytes,
-                    {.pd = hca.domain_,
-                     .pages = page_list(place_->memory.part(0, bytes), 12),
-                     .virtual_address = place_->memory.device_address,
-                     .access = access_of(allowed, true)});
+  if (startable()) begin_with(hca, {.first = nullptr, .bytes = bytes}, allowed, false);
 }
 
 void allocating::start(adapter& hca, const program_memory& own, rights allowed, bool read_only) {
   if (!startable()) return;
-  if (const status s = take_place(hca, own.bytes); !s.ok()) return refuse(hca, s);
-  place_->memory = {own.first, reinterpret_cast<std::uintptr_t>(own.first), own.bytes};
-  place_->is_program_memory = true;
-  begin_registering(hca, own.bytes,
-                    {.pd = hca.domain_, .access = access_of(allowed, !read_only), .memory = own});
+  if (own.first == nullptr) return refuse(hca, driver_error::bad_argument);
+  begin_with(hca, own, allowed, read_only);
 }
 
-void allocating::begin_registering(adapter& hca, std::size_t bytes,
-                                   const memory_region_attributes& attributes) {
-  const dma_region& memory = place_->memory;
+void allocating::begin_with(adapter& hca, const program_memory& own, rights allowed, bool read_only) {
+  if (!hca.up()) return refuse(hca, driver_error::bad_state);
+  if (own.bytes == 0) return refuse(hca, driver_error::bad_argument);
+  place_ = hca.take_place();
+  if (place_ == nullptr)
+    return refuse(hca, status(driver_error::no_resource, memory_region::facts.item));
+  memory_region_attributes region{.pd = hca.domain_,
+                                  .access = {.local_write = !read_only,
+                                             .remote_read = has(allowed, rights::remote_read),
+                                             .remote_write = has(allowed, rights::remote_write),
+                                             .remote_atomic = has(allowed, rights::remote_atomic)},
+                                  .memory = own};
+  place_->is_program_memory = own.first != nullptr;
+  if (place_->is_program_memory) {
+    place_->memory = {own.first, reinterpret_cast<std::uintptr_t>(own.first), own.bytes};
+  } else {
+    const result<dma_region> room = hca.device_.arena().allocate(own.bytes, dma_arena::page);
+    if (!room.ok()) {
+      hca.vacate(*place_);
+      return refuse(hca, room.error());
+    }
+    place_->memory = room.value();
+    dma::clear(place_->memory.host, place_->memory.bytes);
+    region.memory = {};
+    region.pages = page_list(place_->memory.part(0, own.bytes), 12);
+    region.virtual_address = place_->memory.device_address;
+  }
   place_->worked_on = true;
-  cache::clean(memory.host, memory.bytes);
+  cache::clean(place_->memory.host, place_->memory.bytes);
   begin_in(hca, &advance);
-  part(create_).start(hca.verbs_, attributes);
-  bring({.host = memory.host,
-         .bytes = bytes,
+  part(create_).start(hca.verbs_, region);
+  bring({.host = place_->memory.host,
+         .bytes = own.bytes,
          .region = {},
          .key = 0,
-         .address = memory.device_address,
+         .address = place_->memory.device_address,
          .where = place_,
          .serial = place_->serial});
 }

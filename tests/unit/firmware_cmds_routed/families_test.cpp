@@ -65,8 +65,6 @@ TEST_F(families, firmware_and_context_memory) {
   expect_family<commands::run_fw>({opcode::run_fw, 0, 0, none, none, 0});
   expect_family<commands::unmap_fa>({opcode::unmap_fa, 0, 0, none, none, 0});
   expect_family<commands::mod_stat_cfg>({opcode::mod_stat_cfg, 0, 0, box, none, 0});
-  expect_family<commands::query_mod_stat_cfg>({opcode::mod_stat_cfg, 2, 0x100, none, box, 0},
-                                              0x100u);
   expect_family<commands::unmap_icm_aux>({opcode::unmap_icm_aux, 0, 0, none, none, 0});
   expect_family<commands::unmap_icm>({opcode::unmap_icm, 0, 64, immediate_form, none, 0xabc000},
                                      std::uint64_t{0xabc000}, 64u);

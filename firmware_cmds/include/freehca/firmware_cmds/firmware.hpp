@@ -56,15 +56,4 @@ struct mod_stat_cfg {
   }
 };
 
-/// Reads that configuration; `modifier` is a layouts::mod_stat_cfg_input_modifier.
-struct query_mod_stat_cfg {
-  static constexpr auto code = layouts::opcode::mod_stat_cfg;
-  using input = nothing;
-  using output = layouts::mod_stat_cfg;
-  static void aim(command_request& r, std::uint32_t modifier = 0) {
-    r.input_modifier = modifier;
-    r.opcode_modifier = static_cast<std::uint8_t>(layouts::mod_stat_cfg_modifier::query);
-  }
-};
-
 }  // namespace freehca::commands

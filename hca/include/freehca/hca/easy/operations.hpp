@@ -110,9 +110,7 @@ class allocating : public bringing<memory> {
     mr_handle in_doubt(status outcome) const;
   };
   static void advance(sequence& self, status outcome) noexcept;
-  status take_place(adapter& hca, std::size_t bytes);
-  void begin_registering(adapter& hca, std::size_t bytes,
-                         const memory_region_attributes& attributes);
+  void begin_with(adapter& hca, const program_memory& own, rights allowed, bool read_only);
   void undo(status why);
 
   place* place_ = nullptr;
