@@ -105,10 +105,11 @@ void channel::post(command& c, command_slot& s, std::uint64_t now) {
   s.token = static_cast<std::uint16_t>(s.token + (1u << index_bits_));
   s.command = &c;
   s.posted_at = now;
-  if (c.deadline() == operation::no_deadline)
-    c.set_deadline(clock::after(now, limits_[static_cast<unsigned>(c.request.patience)]));
-  reactor_.watch(c);
   s.deadline = c.deadline();
+  if (s.deadline == operation::no_deadline) {
+    s.deadline = clock::after(now, limits_[static_cast<unsigned>(c.request.patience)]);
+    reactor_.watch(c, s.deadline);
+  }
   s.barrier = c.request.barrier;
   s.by_event = events_;
   s.ever_used = true;

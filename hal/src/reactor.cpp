@@ -4,13 +4,14 @@
 
 namespace freehca {
 
-void reactor::watch(operation& o) {
+void reactor::watch(operation& o, std::uint64_t deadline) {
   if (o.state_ == operation::phase::ended) return;
   o.list_place<reactor>::unlink();
-  if (o.deadline_ == clock::never) return;
+  o.deadline_ = deadline;
+  if (deadline == clock::never) return;
   // From the back: a deadline is usually the latest of all.
   operation* later = nullptr;
-  for (operation* t = timers_.back(); t != nullptr && t->deadline_ > o.deadline_;
+  for (operation* t = timers_.back(); t != nullptr && t->deadline_ > deadline;
        t = timers_.previous(*t))
     later = t;
   if (later == nullptr) timers_.push_back(o);

@@ -22,8 +22,8 @@ void sequence::wait_in(adapter& owner, place& where, canceller at_cancel) {
 }
 
 void sequence::set_deadline(std::uint64_t at) {
-  operation::set_deadline(at);
-  if (under_way()) owner_->reactor().watch(*this);
+  if (under_way()) owner_->reactor().watch(*this, at);
+  else operation::set_deadline(at);
 }
 
 void sequence::refuse(adapter& owner, status why) {

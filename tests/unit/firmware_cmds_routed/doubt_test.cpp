@@ -608,10 +608,12 @@ TEST_F(doubt, the_deadline_of_a_posted_command_is_its_owners_until_it_is_answere
   commands.submit(probe);
   commands.poll();
   EXPECT_EQ(loop.next_deadline(), device.now + 2 * second) << "the probe's";
-  complete(1);
-  commands.poll();
-  EXPECT_EQ(loop.next_deadline(), device.now + 60 * second);
+  // It is posted first.
   complete(0);
+  commands.poll();
+  ASSERT_TRUE(probe.done());
+  EXPECT_EQ(loop.next_deadline(), device.now + 60 * second);
+  complete(1);
   commands.poll();
   EXPECT_EQ(loop.next_deadline(), operation::no_deadline);
 }

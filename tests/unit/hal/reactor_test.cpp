@@ -69,11 +69,10 @@ TEST(reactor, a_deadline_may_move_while_its_operation_is_under_way) {
   operation a, b;
   w.start(a, 50);
   w.start(b, 60);
-  a.set_deadline(70);
-  w.loop.watch(a);
+  w.loop.watch(a, 70);
+  EXPECT_EQ(a.deadline(), 70u);
   EXPECT_EQ(w.loop.next_deadline(), 60u);
-  b.set_deadline(operation::no_deadline);
-  w.loop.watch(b);
+  w.loop.watch(b, operation::no_deadline);
   EXPECT_EQ(w.loop.next_deadline(), 70u);
   a.complete({});
   EXPECT_EQ(w.loop.next_deadline(), clock::never);

@@ -86,10 +86,13 @@ class operation : public list_node, public list_place<reactor> {
   }
 
   /// Absolute time in nanoseconds of the platform's clock by which it must have completed. Set
-  /// before the start. A command without one gets the limit of its class when it is posted. An
-  /// operation that consists of several steps then ends as if it were cancelled, with
-  /// transport_error::timeout: what was answered is undone first.
-  void set_deadline(std::uint64_t at) { deadline_ = at; }
+  /// before the start; no effect on one that is under way. A command without one gets the limit of
+  /// its class when it is posted. An operation that consists of several steps then ends as if it
+  /// were cancelled, with transport_error::timeout: what was answered is undone first.
+  void set_deadline(std::uint64_t at) {
+    FREEHCA_ASSERT(!under_way());
+    if (!under_way()) deadline_ = at;
+  }
   std::uint64_t deadline() const { return deadline_; }
 
   /// Asks the owner to end it early. A queued operation completes with driver_error::cancelled at

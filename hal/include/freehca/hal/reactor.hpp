@@ -27,9 +27,10 @@ class reactor {
 
   inbox mail;  ///< what other owners ask of this one
 
-  /// Calls expire() of `o` when its deadline has passed and it is still under way. Called again
-  /// after the deadline has changed.
-  void watch(operation& o);
+  /// Calls expire() of `o` when its deadline has passed and it is still under way.
+  void watch(operation& o) { watch(o, o.deadline()); }
+  /// The same with another deadline, which may be called again. No effect on what has ended.
+  void watch(operation& o, std::uint64_t deadline);
   /// Expires the operations whose deadlines have passed, in the order of their deadlines. Completes
   /// nothing.
   void expire(std::uint64_t now);
