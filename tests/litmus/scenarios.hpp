@@ -117,9 +117,8 @@ struct sleeper {
   }
 };
 
-/// A thread (0) has something for the owner elsewhere, another (1) for another reason tells it that
-/// there is something, and the owner goes to sleep: it does not sleep on what the first one has, and
-/// one of them alone wakes it.
+/// Thread 0 has something for the owner elsewhere and says so. Thread 1 says so for another reason.
+/// The owner goes to sleep. It does not sleep on what thread 0 has, and only one thread wakes it.
 template <class Policy>
 struct two_notify : sleeper<Policy, 3> {
   static constexpr const char* name = "two notify";
