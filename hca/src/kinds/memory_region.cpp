@@ -55,12 +55,12 @@ page_list pages_of(const dma_region& range, std::uint64_t virtual_address, unsig
 
 }  // namespace
 
-status memory_region::map(device& adapter, const attributes& a) {
+status memory_region::map(device& adapter, attributes& a) {
   constexpr std::size_t page = dma_arena::page;
   const auto first = reinterpret_cast<std::uintptr_t>(a.memory.first);
-  if (first == 0 || a.memory.bytes == 0 || a.memory.bytes > ~std::uintptr_t{0} - page - first)
+  if (first == 0 || a.memory.bytes == 0 || a.memory.bytes > ~std::uintptr_t{0} - page - first ||
+      a.pages.bytes() != 0 || a.virtual_address != 0)
     return driver_error::bad_argument;
-  if (a.pages.bytes() != 0 || a.virtual_address != 0) return driver_error::bad_argument;
   const std::size_t offset = first % page;
   const std::size_t bytes = (offset + a.memory.bytes + page - 1) & ~(page - 1);
   const platform& host = adapter.platform();
@@ -69,10 +69,13 @@ status memory_region::map(device& adapter, const attributes& a) {
                        ? can.map_memory
                        : can.map_read_only_memory;
   if (how == nullptr || can.unmap_memory == nullptr) return driver_error::unsupported;
-  std::byte* const begin = a.memory.first - offset;
-  std::uint64_t at = 0;
-  FREEHCA_TRY(how(host.context, begin, bytes, &at));
-  mapped = {begin, at, bytes};
+  dma_region pages{.host = a.memory.first - offset, .bytes = bytes};
+  FREEHCA_TRY(how(host.context, pages.host, bytes, &pages.device_address));
+  mapped = pages;
+  a.pages =
+      pages_of(pages.part(offset, a.memory.bytes), first, adapter.capabilities().log_smallest_page);
+  a.virtual_address = first;
+  a.memory = {};
   return {};
 }
 
@@ -81,14 +84,9 @@ status memory_region::build(verbs& in, const attributes& a, creation<creating>& 
   FREEHCA_TRY(verbs::usable(domain));
   device& adapter = in.adapter();
   if (a.memory.first != nullptr || a.memory.bytes != 0) {
-    FREEHCA_TRY(map(adapter, a));
-    attributes of_pages = a;
-    of_pages.memory = {};
-    of_pages.virtual_address = reinterpret_cast<std::uintptr_t>(a.memory.first);
-    const auto offset = static_cast<std::size_t>(a.memory.first - mapped.host);
-    of_pages.pages = pages_of(mapped.part(offset, a.memory.bytes), of_pages.virtual_address,
-                              adapter.capabilities().log_smallest_page);
-    return build(in, of_pages, to);
+    attributes by_pages = a;
+    FREEHCA_TRY(map(adapter, by_pages));
+    return build(in, by_pages, to);
   }
   FREEHCA_TRY(check(a, adapter.capabilities()));
   use(*domain);

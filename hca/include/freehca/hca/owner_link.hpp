@@ -15,10 +15,6 @@ class device;
 
 /// What the control owner and the owner of an event context have between them.
 struct owner_link {
-  owner_link() = default;
-  owner_link(const owner_link&) = delete;
-  owner_link& operator=(const owner_link&) = delete;
-
   inbox* mail = nullptr;  ///< of the owner's reactor
   event_relay events;  ///< of its objects
   const char* name = "";

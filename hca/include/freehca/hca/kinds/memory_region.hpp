@@ -59,7 +59,8 @@ struct memory_region : device_object {
   void strip(verbs& in);
 
  private:
-  status map(device& adapter, const attributes& a);
+  /// Maps `memory`, and puts its device addresses into `a` instead.
+  status map(device& adapter, attributes& a);
 };
 static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 296);
 
