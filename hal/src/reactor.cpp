@@ -22,11 +22,7 @@ void reactor::expire(std::uint64_t now) {
   // An expiry ends operations, and completes none: no callback comes back here.
   FREEHCA_ASSERT(!expiring_);
   expiring_ = true;
-  while (operation* const first = timers_.front()) {
-    if (first->deadline_ > now) break;
-    first->list_place<reactor>::unlink();
-    first->expire();
-  }
+  while (!timers_.empty() && timers_.front()->deadline_ <= now) timers_.pop_front()->expire();
   expiring_ = false;
 }
 

@@ -88,9 +88,8 @@ bool device_sequence::start_again() {
 void device_sequence::end() {
   course_ = course::none;
   stopping_ = false;
-  operation* const done = done_;
+  if (done_ != nullptr) reactor_.end(*done_, outcome_);
   done_ = nullptr;
-  if (done != nullptr) reactor_.end(*done, outcome_);
 }
 
 device_sequence::look device_sequence::take_look(std::uint64_t now) {
