@@ -6,8 +6,10 @@ over a second. Of the adapter's process: the driver says that its card is gone, 
 works. Of the same with --restarts on: the driver says that its card is broken, and works with the
 process that took its place. Of the driver's process: the adapter's serves the next one. Each as
 often as TIMES says."""
+import json
 import os
 import signal
+import socket as sockets
 import subprocess
 import sys
 import tempfile
@@ -21,8 +23,11 @@ class Server:
     started = []
 
     def __init__(self, program, socket, *options):
+        self.control = socket + ".control"
         self.process = subprocess.Popen(
-            [program, "--socket", socket, *options], stderr=subprocess.PIPE, text=True
+            [program, "--socket", socket, "--control", self.control, *options],
+            stderr=subprocess.PIPE,
+            text=True,
         )
         Server.started.append(self.process)
         line = self.process.stderr.readline()
@@ -37,6 +42,14 @@ class Server:
         pid = self.process.pid
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
             os.kill(int(children.read()), signal.SIGKILL)
+
+    def completions(self):
+        """The number of completions that the adapter has written."""
+        with sockets.socket(sockets.AF_UNIX) as caller:
+            caller.settimeout(60)
+            caller.connect(self.control)
+            caller.sendall(b'{"request":"counters","names":["cqes"]}\n')
+            return json.loads(caller.makefile().readline())["counters"]["cqes"]
 
     def end(self):
         """Its exit status; and it complained of nothing."""
@@ -64,17 +77,25 @@ def works(hcactl, socket):
     assert status == 0, (status, said)
 
 
-def moving(driver, instant):
-    """The driver has been at it for a while, which is another one each time."""
-    time.sleep(0.3 + instant)
+def start_moving(server, hcactl, socket, instant):
+    """A driver that has been moving data for a while, which is another one each time. On a busy
+    machine the bring-up takes longer than that."""
+    before = server.completions()
+    driver = Driver(hcactl, socket, ENDLESS)
+    patience = time.monotonic() + 60
+    while server.completions() == before:
+        assert driver.process.poll() is None, driver.end()
+        assert time.monotonic() < patience, "no completion in a minute"
+        time.sleep(0.01)
+    time.sleep(instant)
     assert driver.process.poll() is None, driver.end()
+    return driver
 
 
 def kill_servers(device, hcactl, socket, times):
     for time_of in range(times):
         server = Server(device, socket)
-        driver = Driver(hcactl, socket, ENDLESS)
-        moving(driver, time_of / times)
+        driver = start_moving(server, hcactl, socket, time_of / times)
         assert server.kill() == -signal.SIGKILL
         status, said = driver.end()
         assert status == GONE and "gone" in said, (status, said)
@@ -88,8 +109,7 @@ def kill_servers(device, hcactl, socket, times):
 def kill_adapters(device, hcactl, socket, times):
     server = Server(device, socket, "--restarts", "on")
     for time_of in range(times):
-        driver = Driver(hcactl, socket, ENDLESS)
-        moving(driver, time_of / times)
+        driver = start_moving(server, hcactl, socket, time_of / times)
         server.kill_adapter()
         status, said = driver.end()
         assert status == GONE and "gone or broken" in said, (status, said)
@@ -101,8 +121,7 @@ def kill_adapters(device, hcactl, socket, times):
 def kill_drivers(device, hcactl, socket, times):
     server = Server(device, socket)
     for time_of in range(times):
-        driver = Driver(hcactl, socket, ENDLESS)
-        moving(driver, time_of / times)
+        driver = start_moving(server, hcactl, socket, time_of / times)
         driver.process.kill()
         assert driver.end()[0] == -signal.SIGKILL
         works(hcactl, socket)
