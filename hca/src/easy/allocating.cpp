@@ -24,7 +24,8 @@ void allocating::start(adapter& hca, const program_memory& own, rights allowed, 
   begin_with(hca, own, allowed, read_only);
 }
 
-void allocating::begin_with(adapter& hca, const program_memory& own, rights allowed, bool read_only) {
+void allocating::begin_with(adapter& hca, const program_memory& own, rights allowed,
+                            bool read_only) {
   if (!hca.up()) return refuse(hca, driver_error::bad_state);
   if (own.bytes == 0) return refuse(hca, driver_error::bad_argument);
   place_ = hca.take_place();

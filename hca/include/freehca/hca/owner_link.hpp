@@ -16,7 +16,7 @@ class device;
 /// What the control owner and the owner of an event context have between them.
 struct owner_link {
   inbox* mail = nullptr;  ///< of the owner's reactor
-  event_relay events;  ///< of its objects
+  event_relay events;     ///< of its objects
   const char* name = "";
   unsigned context = 0;  ///< the completion context that it polls
 

@@ -191,7 +191,7 @@ class adapter {
   std::uint32_t place_count_ = 0, left_ = 0;
   std::uint32_t last_serial_ = 0;  // of places, in the order in which they were taken
   phase phase_ = phase::down;
-  status failure_;      // what the device died of
+  status failure_;  // what the device died of
   pd_handle domain_{};
   tearing_down* ending_ = nullptr;  // goes on at the end of poll()
   tearing_down closer_;             // in place of one that was destroyed
