@@ -107,10 +107,11 @@ void channel::device_was_reset() {
   events_ = want_events_ = false;
   register_owner_ = command::no_slot;
   register_taken_since_ = operation::no_deadline;
-  if (polling_) return;
+  // A callback of poll() may report the reset, and close the channel behind it.
+  const bool inside_poll = polling_;
   polling_ = true;
   deliver_and_settle();
-  polling_ = false;
+  polling_ = inside_poll;
 }
 
 std::uint64_t channel::next_deadline() const {

@@ -152,9 +152,10 @@ unsigned device::poll() {
   // Read once: a look at the clock costs more than a look that finds nothing.
   const std::uint64_t now = setup_.platform.now();
   if (events_[0].is_open()) handled += events_[0].poll();
-  // Behind the events: what has been answered is not overdue.
+  // Behind the events: a command whose answer is among them is not overdue.
   control_.reactor.expire(now);
   handled += control_.commands.poll();
+  if (state_ == device_state::closed) return handled;  // by a callback
   handled += control_.contexts.poll();
   check_health(now);
   refresh_ports(now);

@@ -23,6 +23,7 @@ void device_sequence::join(operation& done, operation::callback stopped, void* o
 }
 
 void device_sequence::orphan(operation::callback stopped, void* owner) {
+  orphan_.drop();  // one that has ended may not be completed yet
   orphan_.restart();
   orphan_.set_deadline(done_->deadline());
   orphan_.begin(stopped, owner);

@@ -100,7 +100,8 @@ void device::wait_for_late_answers() {
     state_ = device_state::failed;
     return;
   }
-  if (control_.commands.slots_in_use() > 0 || !control_.commands.idle() ||
+  // Refused operations that a callback starts again and again do not count.
+  if (control_.commands.slots_in_use() + control_.commands.queued() > 0 ||
       !control_.contexts.idle())
     return;
   state_ = device_state::tearing_down;

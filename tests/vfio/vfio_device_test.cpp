@@ -222,5 +222,15 @@ TEST_F(vfio_device_test, a_vector_is_waited_for_by_such_kernels_too) {
   EXPECT_GE(vfio_device::clock(), deadline);
 }
 
+TEST_F(vfio_device_test, keeps_its_own_memory_out_of_children_when_another_mapping_of_it_ends) {
+  dma_region own;
+  ASSERT_TRUE(operations().allocate_dma(context(), 2 * page, page, &own).ok());
+  std::uint64_t address = 0;
+  ASSERT_TRUE(map(own.host, page, &address).ok());
+  ASSERT_TRUE(unmap(address, page).ok());
+  EXPECT_EQ(inherited(own.host, 2), "00");
+  operations().free_dma(context(), own);
+}
+
 }  // namespace
 }  // namespace freehca::vfio_host

@@ -17,8 +17,6 @@
 #include <string>
 #include <vector>
 
-#include <freehca/process_memory/memory_rights.hpp>
-
 #include "refused_advice.hpp"
 #include "served_program.hpp"
 
@@ -130,84 +128,6 @@ TEST_F(remote_device_test, keeps_memory_that_the_server_refuses_to_unmap) {
   EXPECT_EQ(msync(memory.host, 0x2000, MS_ASYNC), 0) << "unmapped here, and not at the server";
   of.operations->free_dma(of.context, memory);
   EXPECT_EQ(msync(memory.host, 0x2000, MS_ASYNC), -1) << "what the server unmaps is given back";
-}
-
-/// Memory of the program, and the calls for it.
-struct program_memory : remote_device_test {
-  void SetUp() override {
-    open();
-    ASSERT_NE(nullptr, device) << why;
-  }
-  std::byte* pages(std::size_t count, int rights = PROT_READ | PROT_WRITE) {
-    void* const at = mmap(nullptr, count * page, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return static_cast<std::byte*>(at);
-  }
-  status map(std::byte* at, std::size_t count, bool write = true) {
-    const platform_operations& to = *device->platform().operations;
-    std::uint64_t address = 0;
-    const status s =
-        (write ? to.map_memory : to.map_read_only_memory)(device.get(), at, count * page, &address);
-    if (s.ok()) {
-      EXPECT_EQ(address, reinterpret_cast<std::uintptr_t>(at));
-    }
-    return s;
-  }
-  status unmap(std::byte* at, std::size_t count) {
-    return device->platform().operations->unmap_memory(
-        device.get(), reinterpret_cast<std::uintptr_t>(at), count * page);
-  }
-  /// Does a child inherit the page? Not while the adapter uses it.
-  bool inherited(std::byte* at) {
-    const pid_t child = fork();
-    if (child == 0) _exit(msync(at, page, MS_ASYNC) == 0 ? 1 : 0);
-    int ended = 0;
-    waitpid(child, &ended, 0);
-    return WEXITSTATUS(ended) == 1;
-  }
-  static constexpr std::size_t page = 0x1000;
-};
-
-TEST_F(program_memory, may_overlap_and_ends_in_any_order) {
-  std::byte* const memory = pages(6);
-  for (std::size_t i = 0; i < 6 * page; ++i) memory[i] = static_cast<std::byte>(i / page + i);
-  ASSERT_TRUE(map(memory + page, 2).ok()) << device->last_refusal();
-  ASSERT_TRUE(map(memory + 4 * page, 1).ok()) << device->last_refusal();
-  ASSERT_TRUE(map(memory, 6).ok()) << device->last_refusal();
-  ASSERT_TRUE(map(memory + page, 2).ok()) << device->last_refusal();
-  EXPECT_TRUE(unmap(memory + page, 2).ok());
-  EXPECT_TRUE(unmap(memory, 6).ok());
-  EXPECT_FALSE(inherited(memory + page));
-  EXPECT_TRUE(inherited(memory));
-  EXPECT_TRUE(unmap(memory + 4 * page, 1).ok());
-  EXPECT_TRUE(unmap(memory + page, 2).ok());
-  for (unsigned i = 0; i < 6; ++i) EXPECT_TRUE(inherited(memory + i * page)) << i;
-  EXPECT_TRUE(unmap(memory + page, 2).is(driver_error::bad_argument)) << "once more";
-  for (std::size_t i = 0; i < 6 * page; ++i)
-    ASSERT_EQ(memory[i], static_cast<std::byte>(i / page + i)) << "its bytes are as before";
-}
-
-TEST_F(program_memory, that_is_read_only_stays_so) {
-  std::byte* const memory = pages(1, PROT_READ);
-  EXPECT_TRUE(map(memory, 1).is(transport_error::refused));
-  EXPECT_NE(device->last_refusal().find("may not write a page of it"), std::string::npos)
-      << device->last_refusal();
-  ASSERT_TRUE(map(memory, 1, false).ok()) << device->last_refusal();
-  EXPECT_FALSE(process_memory::rights_to(memory, page).write);
-  EXPECT_TRUE(unmap(memory, 1).ok());
-}
-
-TEST_F(program_memory, that_was_replaced_while_it_was_mapped_is_refused) {
-  std::byte* const memory = pages(2);
-  ASSERT_TRUE(map(memory, 2).ok());
-  mmap(memory, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  EXPECT_TRUE(map(memory, 1).is(transport_error::refused));
-  EXPECT_NE(device->last_refusal().find("Deregister it first"), std::string::npos)
-      << device->last_refusal();
-  EXPECT_TRUE(map(memory + page, 1).ok()) << "the other page is the same";
-  EXPECT_TRUE(unmap(memory + page, 1).ok());
-  EXPECT_TRUE(unmap(memory, 2).ok());
-  EXPECT_TRUE(map(memory, 1).ok()) << device->last_refusal();
-  EXPECT_TRUE(unmap(memory, 1).ok());
 }
 
 }  // namespace

@@ -311,7 +311,7 @@ status vfio_device::unmap_memory(void* context, std::uint64_t device_address, st
   return {};
 }
 
-// Pages that another mapping still lends to the device stay out of children.
+// Pages of the driver, and those that another mapping lends to the device, stay out of children.
 bool vfio_device::take_back(const block& b) const {
   bool ok = true;
   std::byte* at = b.at;
@@ -321,10 +321,11 @@ bool vfio_device::take_back(const block& b) const {
     // of the next block.
     std::byte* covered = at;
     std::byte* free_until = end;
-    for (const block& other : lent_) {
-      if (other.at <= at && other.at + other.bytes > covered) covered = other.at + other.bytes;
-      if (other.at > at && other.at < free_until) free_until = other.at;
-    }
+    for (const std::vector<block>* blocks : {&lent_, &blocks_})
+      for (const block& other : *blocks) {
+        if (other.at <= at && other.at + other.bytes > covered) covered = other.at + other.bytes;
+        if (other.at > at && other.at < free_until) free_until = other.at;
+      }
     if (covered == at)
       ok &= madvise(at, static_cast<std::size_t>(free_until - at), MADV_DOFORK) == 0;
     at = covered == at ? free_until : std::min(covered, end);

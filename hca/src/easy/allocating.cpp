@@ -6,7 +6,7 @@
 namespace freehca::easy {
 
 mr_handle allocating::registering::in_doubt(status outcome) const {
-  // One that was refused at its start has no object.
+  if (!has_object()) return {};
   if (outcome.who() != origin::transport && !outcome.is(driver_error::cancelled)) return {};
   const object_record::phase now = object().state;
   if (now != object_record::phase::doubtful_creation && now != object_record::phase::unwanted)
@@ -48,12 +48,12 @@ void allocating::begin_with(adapter& hca, const program_memory& own, rights allo
     }
     place_->memory = room.value();
     dma::clear(place_->memory.host, place_->memory.bytes);
+    cache::clean(place_->memory.host, place_->memory.bytes);
     region.memory = {};
     region.pages = page_list(place_->memory.part(0, own.bytes), 12);
     region.virtual_address = place_->memory.device_address;
   }
   place_->worked_on = true;
-  cache::clean(place_->memory.host, place_->memory.bytes);
   begin_in(hca, &advance);
   part(create_).start(hca.verbs_, region);
   bring({.host = place_->memory.host,

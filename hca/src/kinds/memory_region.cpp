@@ -19,8 +19,6 @@ status check(const memory_region_attributes& a, const capabilities& c) {
       a.virtual_address > ~std::uint64_t{0} - (a.pages.bytes() - 1) ||
       (a.virtual_address & mask) != a.pages.first_offset())
     return driver_error::bad_argument;
-  if ((a.access.remote_write || a.access.remote_atomic) && !a.access.local_write)
-    return driver_error::bad_argument;
   for (std::size_t i = 0; i < a.pages.pages(); ++i)
     if ((a.pages.page(i) & mask) != 0) return driver_error::bad_argument;
   return {};
@@ -58,8 +56,9 @@ page_list pages_of(const dma_region& range, std::uint64_t virtual_address, unsig
 status memory_region::map(device& adapter, attributes& a) {
   constexpr std::size_t page = dma_arena::page;
   const auto first = reinterpret_cast<std::uintptr_t>(a.memory.first);
-  if (first == 0 || a.memory.bytes == 0 || a.memory.bytes > ~std::uintptr_t{0} - page - first ||
-      a.pages.bytes() != 0 || a.virtual_address != 0)
+  if (first == 0 || a.memory.bytes == 0 || first > ~std::uintptr_t{0} - 2 * page ||
+      a.memory.bytes > ~std::uintptr_t{0} - 2 * page - first || a.pages.bytes() != 0 ||
+      a.virtual_address != 0)
     return driver_error::bad_argument;
   const std::size_t offset = first % page;
   const std::size_t bytes = (offset + a.memory.bytes + page - 1) & ~(page - 1);
@@ -83,6 +82,8 @@ status memory_region::build(verbs& in, const attributes& a, creation<creating>& 
   protection_domain* const domain = in.find(a.pd);
   FREEHCA_TRY(verbs::usable(domain));
   device& adapter = in.adapter();
+  if ((a.access.remote_write || a.access.remote_atomic) && !a.access.local_write)
+    return driver_error::bad_argument;
   if (a.memory.first != nullptr || a.memory.bytes != 0) {
     attributes by_pages = a;
     FREEHCA_TRY(map(adapter, by_pages));
@@ -103,11 +104,10 @@ status memory_region::build(verbs& in, const attributes& a, creation<creating>& 
 void memory_region::strip(verbs& in) {
   if (mapped.bytes == 0) return;
   const platform& host = in.adapter().platform();
-  const status ended =
-      host.operations->unmap_memory(host.context, mapped.device_address, mapped.bytes);
-  if (!ended.ok() && host.operations->log != nullptr)
-    host.operations->log(host.context, severity::error,
-                         "the platform did not unmap the memory of a region that is gone");
+  const platform_operations& can = *host.operations;
+  if (!can.unmap_memory(host.context, mapped.device_address, mapped.bytes).ok() &&
+      can.log != nullptr)
+    can.log(host.context, severity::error, "the memory of a region that is gone stays mapped");
   mapped = {};
 }
 

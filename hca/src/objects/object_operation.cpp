@@ -62,6 +62,7 @@ void object_operation::start_command(device_object& object, step what, command& 
 }
 
 void object_operation::refuse(verbs& owner, status why) {
+  object_ = nullptr;
   owner.reactor_->refuse(*this, why);
 }
 

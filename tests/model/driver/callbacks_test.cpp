@@ -7,6 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include <freehca/firmware_cmds/firmware.hpp>
+
+#include "device_rig.hpp"
 #include "easy_rig.hpp"
 #include "rc_pair.hpp"
 
@@ -179,6 +182,112 @@ TEST(callbacks, a_device_may_be_closed_by_the_callback_of_one_that_was_refused) 
   rig.adapter.poll();
   EXPECT_TRUE(second.outcome().is(driver_error::bad_state));
   EXPECT_EQ(rig.adapter.next_deadline(), clock::never);
+}
+
+TEST(callbacks, a_device_may_be_closed_by_a_callback_while_a_command_is_in_flight) {
+  verbs_rig rig;
+  ASSERT_TRUE(rig.objects.close().ok());
+  rig.machine.adapter().judge_commands(
+      [](opcode, std::uint32_t) -> model::command_verdict { return {.what = fate::hold}; });
+  firmware_command<commands::query_fw> held;
+  rig.adapter.commands().submit(held);
+  rig.adapter.poll();
+  ASSERT_EQ(rig.adapter.commands().in_flight(), 1u);
+  operation refused;
+  refused.then([](operation&, void* d) noexcept { static_cast<device*>(d)->close(); },
+               &rig.adapter);
+  rig.adapter.bring_up(refused);
+  rig.adapter.poll();
+  EXPECT_EQ(rig.adapter.state(), device_state::closed);
+  EXPECT_TRUE(held.outcome().is(transport_error::reset));
+  rig.adapter.poll();
+  EXPECT_EQ(rig.adapter.state(), device_state::closed);
+  EXPECT_EQ(rig.adapter.next_deadline(), clock::never);
+}
+
+// The late answer ends the doubt although a callback starts the next bring-up in each poll.
+TEST(callbacks, a_bring_up_that_is_tried_again_and_again_leaves_doubt_by_the_late_answer) {
+  testing::device_rig rig;
+  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+  rig.machine.adapter().judge_commands([](opcode code, std::uint32_t) -> model::command_verdict {
+    return {.what = code == opcode::run_fw ? fate::hold : fate::run};
+  });
+  ASSERT_TRUE(rig.bring_up().is(transport_error::timeout));
+  ASSERT_EQ(rig.adapter.state(), device_state::in_doubt);
+  rig.machine.adapter().judge_commands({});
+  struct stubborn {
+    explicit stubborn(device& of) : d(of) {}
+    device& d;
+    operation op;
+    unsigned tries = 0;
+    void start() {
+      op.then(
+          [](operation& o, void* self) noexcept {
+            auto& s = *static_cast<stubborn*>(self);
+            if (o.outcome().ok() || s.tries == 10'000) return;
+            o.restart();
+            s.start();
+          },
+          this);
+      ++tries;
+      d.bring_up(op);
+    }
+  } s(rig.adapter);
+  s.start();
+  rig.adapter.poll();
+  rig.machine.adapter().release_held_commands();
+  EXPECT_TRUE(rig.run([&] { return s.op.done() && s.op.outcome().ok(); }));
+  EXPECT_LT(s.tries, 10'000u);
+  EXPECT_EQ(rig.adapter.state(), device_state::up);
+  EXPECT_TRUE(rig.tear_down().ok());
+}
+
+// The first bring-up ends as an orphan, and is not completed yet when the next one becomes one.
+TEST(callbacks, a_bring_up_may_be_destroyed_while_an_orphan_waits_for_its_delivery) {
+  testing::device_rig rig;
+  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+  struct stubborn {
+    explicit stubborn(device& of) : d(of) {}
+    device& d;
+    operation op;
+    bool found_down = false;
+    void start() {
+      op.then(
+          [](operation& o, void* self) noexcept {
+            auto& s = *static_cast<stubborn*>(self);
+            if (s.d.state() == device_state::down) {
+              s.found_down = true;
+              operation destroyed;
+              s.d.bring_up(destroyed);
+              return;
+            }
+            o.restart();
+            s.start();
+          },
+          this);
+      d.bring_up(op);
+    }
+  } s(rig.adapter);
+  {
+    operation destroyed;
+    rig.adapter.bring_up(destroyed);
+    for (unsigned i = 0; i < 10; ++i) rig.adapter.poll();
+    s.start();
+  }
+  EXPECT_TRUE(rig.run([&] { return s.found_down; }));
+  EXPECT_TRUE(rig.run([&] { return rig.adapter.state() == device_state::down; }));
+  EXPECT_TRUE(rig.bring_up().ok());
+  EXPECT_TRUE(rig.tear_down().ok());
+}
+
+TEST(callbacks, what_was_refused_before_the_objects_were_closed_is_told_by_the_device) {
+  verbs_rig rig;
+  destroy_memory_region refused;
+  refused.start(rig.objects, {});
+  EXPECT_TRUE(rig.objects.close().ok());
+  EXPECT_EQ(rig.adapter.next_deadline(), 0u);
+  rig.adapter.poll();
+  EXPECT_TRUE(refused.outcome().is(driver_error::stale_handle));
 }
 
 TEST(callbacks, what_is_destroyed_between_its_end_and_its_delivery_is_forgotten) {

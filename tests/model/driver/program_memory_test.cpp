@@ -22,7 +22,7 @@ using queues::completion_status;
 using fate = model::command_verdict::fate;
 
 constexpr std::size_t page = 4096;
-constexpr std::byte guard{0xa5};
+constexpr std::byte background{0xa5};
 
 /// Pages of the program.
 class pages {
@@ -31,7 +31,7 @@ class pages {
       : bytes_(count * page),
         at_(static_cast<std::byte*>(
             mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    for (std::size_t i = 0; i < bytes_; ++i) at_[i] = guard;
+    for (std::size_t i = 0; i < bytes_; ++i) at_[i] = background;
     EXPECT_EQ(mprotect(at_, bytes_, rights), 0);
   }
   ~pages() { munmap(at_, bytes_); }
@@ -132,11 +132,11 @@ TEST_P(program_memory_test, moves_data_at_every_alignment) {
         ASSERT_TRUE(a.outcome.ok() && b.outcome.ok()) << words(a.outcome) << words(b.outcome);
         for (std::size_t i = 0; i < count * page; ++i) {
           *source.at(i) = static_cast<std::byte>(i * 7 + i / page + from);
-          *target.at(i) = guard;
+          *target.at(i) = background;
         }
         ASSERT_EQ(write(a, 0, b, 0, bytes), completion_status::ok);
         for (std::size_t i = 0; i < count * page; ++i)
-          ASSERT_EQ(*target.at(i), i - to < bytes ? *source.at(i - to + from) : guard)
+          ASSERT_EQ(*target.at(i), i - to < bytes ? *source.at(i - to + from) : background)
               << from << " to " << to << ", byte " << i << " of " << bytes;
       }
 }
@@ -155,7 +155,7 @@ TEST_P(program_memory_test, opens_no_byte_beside_the_region) {
   const region a(rig, pair.domain, other.at(0), page);
   const region b(rig, pair.domain, memory.at(page + 8), 64);
   EXPECT_EQ(write(a, 0, b, 64, 1), completion_status::remote_access);
-  for (std::size_t i = 0; i < 4 * page; ++i) ASSERT_EQ(*memory.at(i), guard);
+  for (std::size_t i = 0; i < 4 * page; ++i) ASSERT_EQ(*memory.at(i), background);
 }
 
 TEST_P(program_memory_test, regions_may_overlap_and_end_in_any_order) {
@@ -180,6 +180,9 @@ TEST_P(program_memory_test, is_refused_if_the_list_names_no_memory_or_two) {
   EXPECT_TRUE(refusal(memory.at(0), 0).is(driver_error::bad_argument));
   EXPECT_TRUE(refusal(memory.at(0), ~std::size_t{0}).is(driver_error::bad_argument));
   EXPECT_TRUE(refusal(memory.at(8), ~std::size_t{0} - page).is(driver_error::bad_argument));
+  std::byte* const last = reinterpret_cast<std::byte*>(~std::uintptr_t{0} - 2047);
+  EXPECT_TRUE(refusal(last, ~std::size_t{0} - 4095).is(driver_error::bad_argument));
+  EXPECT_TRUE(refusal(last, 8).is(driver_error::bad_argument));
   const std::uint64_t address = 5 * page;
   memory_region_attributes both{.pd = pair.domain,
                                 .pages = page_list(&address, 12, 0, page),
@@ -217,7 +220,7 @@ TEST_P(program_memory_test, may_be_read_only_where_the_device_only_reads) {
           .post_and_ring(queues::rdma_read{.remote = from.remote(0), .data = to.entry(5, 1)})
           .ok());
   EXPECT_EQ(pair.next(0).status, completion_status::ok);
-  EXPECT_EQ(*target.at(5), guard);
+  EXPECT_EQ(*target.at(5), background);
   EXPECT_EQ(write(to, 0, from, 0, 1), completion_status::remote_access);
 }
 
@@ -365,6 +368,19 @@ TEST(program_memory, of_the_facade_is_any_contiguous_range) {
   EXPECT_TRUE(rig.await(written).is(driver_error::bad_argument));
   EXPECT_TRUE(rig.await(nowhere).is(driver_error::bad_argument));
   EXPECT_TRUE(rig.await(nothing).is(driver_error::bad_argument));
+  // What the platform refuses, also to an operation that was used before.
+  const pages closed(1, PROT_NONE);
+  auto refused = hca.register_memory(closed.at(0), 8);
+  EXPECT_TRUE(rig.await(refused).is(transport_error::refused));
+  for (const bool destroyed_early : {true, false}) {
+    auto used = hca.register_memory(target);
+    rig.must(hca.release(rig.get(used)));
+    ASSERT_TRUE(used.restart());
+    used.start(hca, {.first = closed.at(0), .bytes = 8});
+    if (!destroyed_early) {
+      EXPECT_TRUE(rig.await(used).is(transport_error::refused));
+    }
+  }
   rig.must(hca.close(a));
   rig.must(hca.close(b));
   rig.must(hca.release(from));

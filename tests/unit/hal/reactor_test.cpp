@@ -243,8 +243,8 @@ TEST(reactor, is_due_at_once_when_woken_until_the_next_poll) {
   EXPECT_EQ(loop.next_deadline(), 0u);
   loop.begin_poll();
   EXPECT_EQ(loop.next_deadline(), clock::never);
-  struct crossing letter;
-  letter.arrive = [](struct crossing&) noexcept {};
+  freehca::crossing letter;
+  letter.arrive = [](freehca::crossing&) noexcept {};
   loop.mail.put(letter);
   EXPECT_EQ(loop.next_deadline(), 0u);
   loop.mail.take();

@@ -9,7 +9,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +18,6 @@
 
 #include <fmt/format.h>
 
-#include <freehca/process_memory/memory_rights.hpp>
 #include <freehca/vfio_host/sleep.hpp>
 
 #include "connect.hpp"
@@ -47,15 +45,12 @@ const platform_operations remote_device::operations = {
     .restore_after_reset = restore_after_reset,
     .allocate_dma = allocate_dma,
     .free_dma = free_dma,
-    .map_memory = map_memory,
-    .unmap_memory = unmap_memory,
     .arm_interrupts = arm_interrupts,
     .disarm_interrupts = disarm_interrupts,
     .now = [](void*) { return vfio_host::monotonic_now(); },
     .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
     .trace = nullptr,
     .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
-    .map_read_only_memory = map_read_only_memory,
 };
 
 freehca::platform remote_device::platform() {
@@ -102,7 +97,7 @@ std::string remote_device::begin(const std::string& socket) {
     }
   }
   for (unsigned i = 0; i < configuration_words; ++i)
-    if (!read_configuration(this, 4 * i, &saved_[i]).ok()) return last_refusal();
+    if (!read_configuration(this, 4 * i, &saved_[i]).ok()) return refusal_;
   watched_ = vfio_user::descriptor(epoll_create1(EPOLL_CLOEXEC));
   woken_ = vfio_user::descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!watch(woken_.get(), EPOLLIN | EPOLLET, woken_heard) ||
@@ -130,16 +125,8 @@ bool remote_device::is_in_child() const {
   return getpid() != opened_by_;
 }
 
-std::string remote_device::last_refusal() const {
-  const std::lock_guard alone(telling_);
-  return refusal_;
-}
-
-status remote_device::refused(const char* what, int code, const std::string& why) {
-  {
-    const std::lock_guard alone(telling_);
-    refusal_ = fmt::format("{}: {}{}", what, std::strerror(code), why);
-  }
+status remote_device::refused(const char* what, int code) {
+  refusal_ = fmt::format("{}: {}", what, std::strerror(code));
   if (code != ECONNRESET) return {transport_error::refused, static_cast<unsigned>(code)};
   // Without the server there is no adapter.
   gone_ = true;
@@ -211,7 +198,7 @@ status remote_device::restore_after_reset(void* context) {
 }
 
 // The device address of memory is its host address, which is unique in the process.
-status remote_device::share(std::byte* at, std::size_t bytes, bool writable, std::uint64_t* inode) {
+status remote_device::share(std::byte* at, std::size_t bytes) {
   if (is_in_child()) return transport_error::gone;
   const vfio_user::descriptor file(memfd_create("freehca", MFD_CLOEXEC));
   if (!file.open() || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
@@ -221,11 +208,7 @@ status remote_device::share(std::byte* at, std::size_t bytes, bool writable, std
     if (n <= 0) return refused("writing shared memory", errno);
     done += static_cast<std::size_t>(n);
   }
-  struct stat about {};
-  if (fstat(file.get(), &about) != 0) return refused("fstat of shared memory", errno);
-  *inode = about.st_ino;
-  const int rights = PROT_READ | (writable ? PROT_WRITE : 0);
-  if (mmap(at, bytes, rights, MAP_SHARED | MAP_FIXED, file.get(), 0) == MAP_FAILED)
+  if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), 0) == MAP_FAILED)
     return refused("mmap of shared memory", errno);
   // Without this, stores of a child would change the memory of the adapter.
   if (madvise(at, bytes, MADV_DONTFORK) != 0) return refused("madvise of DMA memory", errno);
@@ -251,8 +234,7 @@ status remote_device::allocate_dma(void* context, std::size_t bytes, std::size_t
     if (behind != 0) munmap(aligned + bytes, behind);
     first = aligned;
   }
-  std::uint64_t inode = 0;
-  if (const status s = d.share(first, bytes, true, &inode); !s.ok()) {
+  if (const status s = d.share(first, bytes); !s.ok()) {
     munmap(first, bytes);
     return s;
   }
@@ -269,9 +251,8 @@ void remote_device::free_dma(void* context, const dma_region& region) {
   if (found == d.blocks_.end()) return;
   // The adapter can still reach a block that the server keeps mapped: it is the destructor's, which
   // hangs up first.
-  if (!d.unshare(reinterpret_cast<std::byte*>(region.device_address), found->bytes).ok() &&
-      !d.gone_)
-    return;
+  auto* const at = reinterpret_cast<std::byte*>(region.device_address);
+  if (!d.unshare(at, found->bytes).ok() && !d.gone_) return;
   if (munmap(found->at, found->bytes) != 0)
     static_cast<void>(d.refused("munmap of DMA memory", errno));
   d.blocks_.erase(found);
@@ -281,87 +262,7 @@ status remote_device::unshare(std::byte* at, std::size_t bytes) {
   const std::lock_guard alone(talking_);
   if (const int code = client_.unmap(reinterpret_cast<std::uintptr_t>(at), bytes); code != 0)
     return refused("dma_unmap", code);
-  // The adapter no longer reaches it, so this succeeds. Children do not inherit the pages.
-  if (madvise(at, bytes, MADV_DOFORK) != 0)
-    static_cast<void>(refused("madvise of the program's memory", errno));
   return {};
-}
-
-status remote_device::map_memory(void* context, std::byte* memory, std::size_t bytes,
-                                 std::uint64_t* device_address) {
-  return of(context).lend(memory, bytes, true, device_address);
-}
-
-status remote_device::map_read_only_memory(void* context, std::byte* memory, std::size_t bytes,
-                                           std::uint64_t* device_address) {
-  return of(context).lend(memory, bytes, false, device_address);
-}
-
-status remote_device::lend(std::byte* memory, std::size_t bytes, bool write,
-                           std::uint64_t* device_address) {
-  if (is_in_child()) return transport_error::gone;
-  if (const std::string why = process_memory::missing_rights(memory, bytes, write); !why.empty())
-    return refused("mapping the program's memory", EFAULT, why);
-  const std::lock_guard alone(mapping_);
-  const status s = share_what_is_not(memory, bytes);
-  if (!s.ok()) {
-    static_cast<void>(unshare_unused());
-    return s;
-  }
-  lent_.push_back({memory, bytes});
-  *device_address = reinterpret_cast<std::uintptr_t>(memory);
-  return {};
-}
-
-status remote_device::share_what_is_not(std::byte* memory, std::size_t bytes) {
-  std::byte* const end = memory + bytes;
-  for (std::byte* at = memory; at < end;) {
-    const auto covering = std::find_if(shared_.begin(), shared_.end(), [at](const shared_block& b) {
-      return b.at <= at && at < b.at + b.bytes;
-    });
-    std::byte* until = end;
-    if (covering != shared_.end()) {
-      until = std::min(until, covering->at + covering->bytes);
-      const auto part = static_cast<std::size_t>(until - at);
-      if (process_memory::rights_to(at, part).inode != covering->inode)
-        return refused("mapping the program's memory", EBUSY,
-                       ": it was unmapped while it was registered. Deregister it first.");
-    } else {
-      for (const shared_block& b : shared_)
-        if (b.at > at) until = std::min(until, b.at);
-      const auto part = static_cast<std::size_t>(until - at);
-      std::uint64_t inode = 0;
-      FREEHCA_TRY(share(at, part, process_memory::rights_to(at, part).write, &inode));
-      shared_.push_back({at, part, inode});
-    }
-    at = until;
-  }
-  return {};
-}
-
-// A block stays shared as long as a mapping needs a part of it.
-status remote_device::unshare_unused() {
-  status first_failure;
-  std::erase_if(shared_, [&](const shared_block& b) {
-    for (const block& l : lent_)
-      if (l.at < b.at + b.bytes && b.at < l.at + l.bytes) return false;
-    const status s = unshare(b.at, b.bytes);
-    if (first_failure.ok()) first_failure = s;
-    return s.ok();
-  });
-  return first_failure;
-}
-
-status remote_device::unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes) {
-  remote_device& d = of(context);
-  if (d.is_in_child()) return transport_error::gone;
-  const std::lock_guard alone(d.mapping_);
-  const auto found = std::find_if(d.lent_.begin(), d.lent_.end(), [&](const block& b) {
-    return reinterpret_cast<std::uintptr_t>(b.at) == device_address && b.bytes == bytes;
-  });
-  if (found == d.lent_.end()) return driver_error::bad_argument;
-  d.lent_.erase(found);
-  return d.unshare_unused();
 }
 
 std::uint32_t remote_device::read_register(unsigned bar, std::size_t offset) noexcept {

@@ -17,6 +17,7 @@ memory_rights rights_to(const void* first, std::size_t bytes) {
   if (maps == nullptr) return {};
   auto at = reinterpret_cast<std::uintptr_t>(first);
   const std::uintptr_t end = at + bytes;
+  if (end < at) return {};
   memory_rights all{true, true, 0};
   bool is_first = true;
   // The lines are in the order of their addresses. A long name of a file is read as further lines,

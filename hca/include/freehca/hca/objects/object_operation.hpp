@@ -63,7 +63,9 @@ class object_operation : public operation {
   /// Completes at the next poll without having done anything.
   void refuse(verbs& owner, status why);
 
-  /// While the operation works on one.
+  /// False: it was refused at its start.
+  bool has_object() const { return object_ != nullptr; }
+  /// While the operation works on one, and after that.
   device_object& object() const { return *object_; }
   verbs& owner() const { return *owner_; }
 

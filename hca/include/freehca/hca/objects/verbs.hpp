@@ -59,9 +59,11 @@ class verbs {
   /// single one; or more than 2^24 objects of a kind). After an error nothing is kept of `storage`.
   status open(device& adapter, const verbs_budget& b, std::byte* storage, std::size_t storage_bytes,
               const verbs_events& events = {});
-  /// driver_error::busy: there are objects, or operations under way. That of an event_verbs runs on
-  /// the control owner's thread, as its destructor does, when its own thread uses it no more: what
-  /// had crossed to it by then is told there (request_ended, device_failed, up_again).
+  /// driver_error::busy: there are objects, or operations under way. An operation of the control
+  /// owner that was refused, and is not completed yet, is completed by device::poll(). close() of
+  /// an event_verbs runs on the control owner's thread, as its destructor does, when its own thread
+  /// uses it no more: what had crossed to it by then is told there (request_ended, device_failed,
+  /// up_again).
   status close();
   bool is_open() const { return device_ != nullptr; }
   /// Its thread has ended, or leaves it to another.

@@ -27,9 +27,8 @@ namespace freehca::vfio_user_host {
 /// In a forked child the adapter still belongs to the parent. The platform's functions return
 /// transport_error::gone there, and the destructor sends nothing to the server.
 ///
-/// map_memory() replaces the pages of the memory, at the same addresses, by pages of a file that
-/// the server maps. They stay that after unmap_memory(). If the program unmaps them while they are
-/// mapped for the device, the device still reaches the file.
+/// It maps no memory of the program: the server maps files, and the pages of such memory would have
+/// to be replaced by pages of a file while other threads use them.
 class remote_device final : public blocking::host {
  public:
   /// Connects to the server. On failure it returns null, and `why` has the reason.
@@ -47,7 +46,7 @@ class remote_device final : public blocking::host {
   bool gone() const override { return gone_; }
 
   /// The last refusal of the server, for messages. Empty: none.
-  std::string last_refusal() const;
+  const std::string& last_refusal() const { return refusal_; }
 
   // Functions for the routed accessors. A write is posted, as on a bus: it does not wait for a
   // reply.
@@ -68,14 +67,10 @@ class remote_device final : public blocking::host {
   remote_device() = default;
   bool is_in_child() const;
   std::string begin(const std::string& socket);
-  status refused(const char* what, int code, const std::string& why = {});
+  status refused(const char* what, int code);
   status write_command(std::uint32_t clear, std::uint32_t set);
-  /// Replaces the pages by pages of a file, with their bytes, and has the server map the file.
-  status share(std::byte* at, std::size_t bytes, bool writable, std::uint64_t* inode);
+  status share(std::byte* at, std::size_t bytes);
   status unshare(std::byte* at, std::size_t bytes);
-  status lend(std::byte* memory, std::size_t bytes, bool write, std::uint64_t* device_address);
-  status share_what_is_not(std::byte* memory, std::size_t bytes);
-  status unshare_unused();
   status restore_configuration();
   bool watch(int descriptor, std::uint32_t events, std::uint32_t what);
   void serve_socket();
@@ -94,11 +89,6 @@ class remote_device final : public blocking::host {
   static status allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
                              dma_region* out);
   static void free_dma(void* context, const dma_region& region);
-  static status map_memory(void* context, std::byte* memory, std::size_t bytes,
-                           std::uint64_t* device_address);
-  static status map_read_only_memory(void* context, std::byte* memory, std::size_t bytes,
-                                     std::uint64_t* device_address);
-  static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
   static status arm_interrupts(void* context, unsigned count,
                                void (*notify)(void*, unsigned) noexcept, void* of);
   static void disarm_interrupts(void* context);
@@ -111,22 +101,12 @@ class remote_device final : public blocking::host {
   std::array<window, 3> bars_;
   std::array<std::uint32_t, configuration_words> saved_{};
   std::vector<block> blocks_;
-  /// Memory of the program that the server maps.
-  struct shared_block {
-    std::byte* at;
-    std::size_t bytes;
-    std::uint64_t inode;  ///< of the file
-  };
-  std::mutex mapping_;  ///< held while the next two are used
-  std::vector<shared_block> shared_;
-  std::vector<block> lent_;                    ///< one for each map_memory(); they may overlap
   std::vector<vfio_user::descriptor> events_;  ///< one for each vector that was ever armed
   std::vector<bool> waited_for_;               ///< for each vector: another thread waits for it
   bool armed_ = false;
   vfio_user::descriptor watched_, woken_;
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;
-  mutable std::mutex telling_;  ///< held while refusal_ is used
   std::string refusal_;
 };
 
