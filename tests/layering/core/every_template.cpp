@@ -25,8 +25,14 @@
 
 namespace freehca {
 
+template class list_place<void>;
+template class list_place<reactor>;
 template class list<operation>;
 template class list<operation, reactor>;
+template class interrupt_count<atomics>;
+template struct basic_crossing<atomics>;
+template class basic_inbox<atomics>;
+template class basic_event_relay<atomics, layouts::image<layouts::eqe>, 256>;
 template class result<std::uint64_t>;
 template struct operation_awaiter<operation>;
 template struct handle<queue_pair>;
