@@ -97,7 +97,7 @@ need script guest
 if [[ $server == yes ]]; then
   [[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/qemu/build/stock.sh")
   program=$(built freehca-device)
-  pass+=(--device-server "$program" --allowed "$here/allowed-kernel-messages-device-server")
+  pass+=(--device-server "$program")
 fi
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/guest" "$FREEHCA_LOGS"
