@@ -108,8 +108,10 @@ device_sequence::look device_sequence::take_look(std::uint64_t now) {
 }
 
 std::uint64_t device_sequence::next_look() const {
-  const bool waits = under_way_ != nullptr && !under_way_->done();
-  return course_ != course::none && !waits ? wake_ : clock::never;
+  if (course_ == course::none) return clock::never;
+  if (under_way_ == nullptr) return wake_;
+  // poll() delivers what has ended behind its look at the sequence, too.
+  return under_way_->done() ? 0 : clock::never;
 }
 
 /// Bring-up stops at once, but for a reset: a command that the firmware has is detached. A teardown

@@ -342,6 +342,27 @@ TEST_F(lying_device, the_error_buffer_is_found_in_either_bar) {
   }
 }
 
+/// The answer to QUERY_FW comes, and from then on the register says that it is taken.
+TEST_F(lying_device, whose_command_register_stays_taken_behind_an_answer_is_given_up) {
+  using l = layouts::hcr;
+  note_commands();
+  unsigned looks = 0;
+  rig.machine.alter_register_read = [&](unsigned bar, std::size_t offset, std::uint32_t value) {
+    if (bar != 0 || offset != layouts::bar0::hcr_status || last != opcode::query_fw) return value;
+    layouts::image<l> seen;
+    std::byte* const word = seen.data() + l{}.go.offset;
+    layouts::store_be(word, value);
+    if (seen.get<&l::go>() || ++looks == 1) return value;
+    seen.set<&l::go>(true);
+    return layouts::load_be<std::uint32_t>(word);
+  };
+  EXPECT_TRUE(rig.bring_up().is(transport_error::timeout)) << rig.failure();
+  EXPECT_EQ(rig.adapter.failure().step, bring_up_step::map_fa);
+  EXPECT_LT(rig.machine.time(), clock::seconds(11)) << "the end of the command woke nobody";
+  tell_the_truth();
+  EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+}
+
 struct lying_device_without_flr : lying_device {
   lying_device_without_flr() : lying_device({}, false) {}
 };
