@@ -20,7 +20,7 @@ status dma_arena::open(const dma_region& block, std::size_t unit, std::byte* sto
   used_ = storage_for<std::uint64_t>(storage);
   unit_ = unit;
   units_ = block.bytes / unit;
-  units_out_ = most_units_out_ = lowest_free_ = 0;
+  units_out_ = lowest_free_ = 0;
   budget_ = budget;
   for (std::size_t i = 0; i < (units_ + 63) / 64; ++i) used_[i] = 0;
   return {};
@@ -72,7 +72,6 @@ void dma_arena::mark(std::size_t first, std::size_t count, bool take) {
     used_[i / 64] ^= std::uint64_t{1} << i % 64;
     units_out_ = take ? units_out_ + 1 : units_out_ - 1;
   }
-  if (units_out_ > most_units_out_) most_units_out_ = units_out_;
   if (take && first <= lowest_free_) lowest_free_ = next_free(first);
   else if (!take && first < lowest_free_) lowest_free_ = first;
 }

@@ -10,50 +10,51 @@ namespace {
 
 constexpr unsigned log_largest_page = 31;
 
-status check(const memory_region_attributes& a, const capabilities& c) {
-  const unsigned log_page = a.pages.log2_page_bytes();
+status check(const page_list& pages, std::uint64_t virtual_address, const capabilities& c) {
+  const unsigned log_page = pages.log2_page_bytes();
   if (log_page < 12 || log_page < c.log_smallest_page || log_page > log_largest_page)
     return driver_error::bad_argument;
   const std::uint64_t mask = (std::uint64_t{1} << log_page) - 1;
-  if (a.pages.bytes() == 0 || a.pages.pages() == 0 ||
-      a.virtual_address > ~std::uint64_t{0} - (a.pages.bytes() - 1) ||
-      (a.virtual_address & mask) != a.pages.first_offset())
+  if (pages.bytes() == 0 || pages.pages() == 0 ||
+      virtual_address > ~std::uint64_t{0} - (pages.bytes() - 1) ||
+      (virtual_address & mask) != pages.first_offset())
     return driver_error::bad_argument;
-  for (std::size_t i = 0; i < a.pages.pages(); ++i)
-    if ((a.pages.page(i) & mask) != 0) return driver_error::bad_argument;
+  for (std::size_t i = 0; i < pages.pages(); ++i)
+    if ((pages.page(i) & mask) != 0) return driver_error::bad_argument;
   return {};
 }
 
-image<mpt> entry_for(const memory_region_attributes& a, std::uint32_t key, std::uint32_t pd,
+image<mpt> entry_for(const memory_access& access, const page_list& pages,
+                     std::uint64_t virtual_address, std::uint32_t key, std::uint32_t pd,
                      std::uint64_t mtt) {
   image<mpt> e;
   // As Linux does it (mr.c mlx4_mr_enable).
   e.set<&mpt::status>(mpt_status::software).set<&mpt::mio>(true).set<&mpt::region>(true);
   e.set<&mpt::local_read>(true)
-      .set<&mpt::local_write>(a.access.local_write)
-      .set<&mpt::remote_read>(a.access.remote_read)
-      .set<&mpt::remote_write>(a.access.remote_write)
-      .set<&mpt::atomic>(a.access.remote_atomic);
+      .set<&mpt::local_write>(access.local_write)
+      .set<&mpt::remote_read>(access.remote_read)
+      .set<&mpt::remote_write>(access.remote_write)
+      .set<&mpt::atomic>(access.remote_atomic);
   e.set<&mpt::mem_key>(mpt_key_of(key)).set<&mpt::pd>(pd);
   e.set<&mpt::enable_invalidate>(true).set<&mpt::remote_invalidate>(true);
-  e.set<&mpt::start>(a.virtual_address).set<&mpt::length>(a.pages.bytes());
-  e.set<&mpt::mtt_addr>(mtt).set<&mpt::entity_size>(a.pages.log2_page_bytes());
+  e.set<&mpt::start>(virtual_address).set<&mpt::length>(pages.bytes());
+  e.set<&mpt::mtt_addr>(mtt).set<&mpt::entity_size>(pages.log2_page_bytes());
   return e;
 }
 
-/// One range for the device, in the smallest pages of which one holds it. Pages are not larger than
-/// the alignment that both addresses of the range have in common.
-page_list pages_of(const dma_region& range, std::uint64_t virtual_address, unsigned log_smallest) {
-  const std::uint64_t differing = range.device_address ^ virtual_address;
-  unsigned log = log_smallest;
-  while (log < log_largest_page && (differing >> log & 1) == 0 && page_list(range, log).pages() > 1)
+/// log2 of the smallest pages of which one holds the range. Pages are not larger than the alignment
+/// that both addresses of the range have in common.
+unsigned log_page_for(const dma_region& range, std::uint64_t virtual_address, unsigned log) {
+  const std::uint64_t first = range.device_address, last = first + range.bytes - 1;
+  while (log < log_largest_page && (first >> log & 1) == (virtual_address >> log & 1) &&
+         first >> log != last >> log)
     ++log;
-  return {range, log};
+  return log;
 }
 
 }  // namespace
 
-status memory_region::map(device& adapter, attributes& a) {
+status memory_region::map(device& adapter, const attributes& a, page_list& pages) {
   constexpr std::size_t page = dma_arena::page;
   const auto first = reinterpret_cast<std::uintptr_t>(a.memory.first);
   if (first == 0 || a.memory.bytes == 0 || first > ~std::uintptr_t{0} - 2 * page ||
@@ -68,13 +69,11 @@ status memory_region::map(device& adapter, attributes& a) {
                        ? can.map_memory
                        : can.map_read_only_memory;
   if (how == nullptr || can.unmap_memory == nullptr) return driver_error::unsupported;
-  dma_region pages{.host = a.memory.first - offset, .bytes = bytes};
-  FREEHCA_TRY(how(host.context, pages.host, bytes, &pages.device_address));
-  mapped = pages;
-  a.pages =
-      pages_of(pages.part(offset, a.memory.bytes), first, adapter.capabilities().log_smallest_page);
-  a.virtual_address = first;
-  a.memory = {};
+  dma_region whole{.host = a.memory.first - offset, .bytes = bytes};
+  FREEHCA_TRY(how(host.context, whole.host, bytes, &whole.device_address));
+  mapped = whole;
+  const dma_region used = whole.part(offset, a.memory.bytes);
+  pages = {used, log_page_for(used, first, adapter.capabilities().log_smallest_page)};
   return {};
 }
 
@@ -84,20 +83,20 @@ status memory_region::build(verbs& in, const attributes& a, creation<creating>& 
   device& adapter = in.adapter();
   if ((a.access.remote_write || a.access.remote_atomic) && !a.access.local_write)
     return driver_error::bad_argument;
+  to.pages = a.pages;
+  std::uint64_t virtual_address = a.virtual_address;
   if (a.memory.first != nullptr || a.memory.bytes != 0) {
-    attributes by_pages = a;
-    FREEHCA_TRY(map(adapter, by_pages));
-    return build(in, by_pages, to);
+    FREEHCA_TRY(map(adapter, a, to.pages));
+    virtual_address = reinterpret_cast<std::uintptr_t>(a.memory.first);
   }
-  FREEHCA_TRY(check(a, adapter.capabilities()));
+  FREEHCA_TRY(check(to.pages, virtual_address, adapter.capabilities()));
   use(*domain);
   FREEHCA_TRY(in.take_number(*this));
-  FREEHCA_TRY(in.take_translations(*this, a.pages.pages()));
+  FREEHCA_TRY(in.take_translations(*this, to.pages.pages()));
   key = adapter.numbers().keys.next(number, adapter.capabilities().reserved_lkey);
   to.command.aim(number);
-  to.command.input =
-      entry_for(a, key, domain->number, adapter.contexts().translation_offset(translations));
-  to.pages = a.pages;
+  to.command.input = entry_for(a.access, to.pages, virtual_address, key, domain->number,
+                               adapter.contexts().translation_offset(translations));
   return {};
 }
 

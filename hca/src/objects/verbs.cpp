@@ -228,12 +228,13 @@ slab* verbs::slab_of(const kind& what) {
 }
 
 object_record* verbs::find(std::uint32_t index, std::uint32_t generation,
-                           const kind& wanted) const {
+                           const kind_identity& wanted) const {
   expect_own_thread();
   const std::uint32_t number = index >> slab::place_bits;
   const std::uint32_t place = index & ((std::uint32_t{1} << slab::place_bits) - 1);
   if (number >= kinds_ || place >= slabs_[number].count()) return nullptr;
-  if (!is_a(slabs_[number].what(), wanted)) return nullptr;
+  for (const kind_identity* is = slabs_[number].what()->identity; is != &wanted; is = is->base)
+    if (is->base == nullptr) return nullptr;
   object_record& object = slabs_[number].at(place);
   return object.generation == generation ? &object : nullptr;
 }

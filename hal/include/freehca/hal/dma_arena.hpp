@@ -55,7 +55,6 @@ class dma_arena {
   }
 
   std::size_t bytes_out() const { return units_out_ * unit_; }
-  std::size_t most_bytes_out() const { return most_units_out_ * unit_; }  ///< ever, since open()
   const dma_region& block() const { return block_; }
 
  private:
@@ -68,7 +67,6 @@ class dma_arena {
   std::size_t unit_ = 0;
   std::size_t units_ = 0;
   std::size_t units_out_ = 0;
-  std::size_t most_units_out_ = 0;
   std::size_t lowest_free_ = 0;  // no unit below is free
   unsigned budget_ = 0;
 };

@@ -59,8 +59,8 @@ struct memory_region : device_object {
   void strip(verbs& in);
 
  private:
-  /// Maps `memory`, and puts its device addresses into `a` instead.
-  status map(device& adapter, attributes& a);
+  /// Maps the memory of the program, whose device addresses are `pages` then.
+  status map(device& adapter, const attributes& a, page_list& pages);
 };
 static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 296);
 

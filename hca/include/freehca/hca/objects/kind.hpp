@@ -48,12 +48,22 @@ struct kind_facts {
   command_request (*destroying)(std::uint32_t number) = nullptr;
 };
 
+/// Names a kind by its address, without its functions: a program that looks for a handle does not
+/// link a kind of which it creates no object.
+struct kind_identity {
+  const kind_identity* base = nullptr;  ///< of the kind that it can stand in for
+};
+template <class K>
+inline constexpr kind_identity identity_of{&identity_of<typename K::stands_in_for>};
+template <>
+inline constexpr kind_identity identity_of<void>{};
+
 /// A kind of objects as `verbs` sees it, which names none: what differs between kinds is here. One
 /// constant for each kind, kind_of<K>, made from K's facts and from the functions that K has. A
 /// null function: the kind has nothing to do there.
 struct kind {
   kind_facts facts;
-  const kind* base = nullptr;     ///< what it can stand in for; null: only for itself
+  const kind_identity* identity = nullptr;
   bool is_device_object = false;  ///< derives from device_object
   bool has_rings = false;         ///< derives from queue_object
   std::uint32_t bytes = 0;        ///< of an object in its slab, a multiple of 16
@@ -80,12 +90,6 @@ struct kind {
   void (*end_requests)(verbs& in, object_record& object, status why) = nullptr;
 };
 
-/// Is K, or may an object of this kind stand in for one?
-constexpr bool is_a(const kind* what, const kind& wanted) {
-  while (what != nullptr && what != &wanted) what = what->base;
-  return what != nullptr;
-}
-
 /// The command that takes an object back, of a family that has no mailbox.
 template <class Family>
 inline constexpr auto taking_back = [](std::uint32_t number) {
@@ -106,8 +110,7 @@ consteval kind described() {
   static_assert(alignof(K) <= 16 && std::derived_from<K, object_record>);
   kind k;
   k.facts = K::facts;
-  if constexpr (requires { typename K::stands_in_for; })
-    k.base = &kind_of<typename K::stands_in_for>;
+  k.identity = &identity_of<K>;
   k.is_device_object = std::derived_from<K, device_object>;
   k.has_rings = std::derived_from<K, queue_object>;
   k.bytes = (sizeof(K) + 15) / 16 * 16;

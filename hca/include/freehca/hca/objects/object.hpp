@@ -16,6 +16,7 @@ namespace freehca {
 
 /// What all objects have in common. Its fields are the driver's to write.
 struct object_record : list_node {
+  using stands_in_for = void;  ///< the kind whose handles find objects of this kind too
   enum class phase : std::uint8_t {
     free,
     creating,

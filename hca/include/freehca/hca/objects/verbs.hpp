@@ -100,7 +100,7 @@ class verbs {
   /// the caller's to use; the rest of it is the driver's to write.
   template <class K>
   K* find(handle<K> h) const {
-    return static_cast<K*>(find(h.index, h.generation, kind_of<K>));
+    return static_cast<K*>(find(h.index, h.generation, identity_of<K>));
   }
   template <class K>
   static handle<K> handle_of(const K& object) {
@@ -198,7 +198,8 @@ class verbs {
 
   slab* slab_of(const kind& what);
   const slab* slab_of(const kind& what) const { return const_cast<verbs*>(this)->slab_of(what); }
-  object_record* find(std::uint32_t index, std::uint32_t generation, const kind& wanted) const;
+  object_record* find(std::uint32_t index, std::uint32_t generation,
+                      const kind_identity& wanted) const;
   /// Calls f for every object that is not free, in the order of the kinds.
   template <class F>
   void each(F f) const {
