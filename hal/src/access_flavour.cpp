@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/hal/access_flavour.hpp>
 
-// Labels without bytes.
+// These labels take no bytes.
 __asm__(
     ".pushsection .text\n"
     ".globl " FREEHCA_FLAVOUR_SYMBOL "\n" FREEHCA_FLAVOUR_SYMBOL

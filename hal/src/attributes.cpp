@@ -28,12 +28,12 @@ status take(const attribute& from, const attribute_row& row, std::byte* to) {
 status read_attributes(const attribute_list& from, const attribute_row* known, std::uint32_t rows,
                        std::byte* to) {
   if (from.first == nullptr && from.count != 0) return driver_error::bad_argument;
-  std::uint64_t seen = 0;  // a bit for each row
+  std::uint64_t seen = 0;  // one bit for each row
   for (std::uint64_t i = 0; i < from.count; ++i) {
     const attribute& a = from.first[i];
     std::uint32_t n = 0;
     while (n < rows && known[n].identifier != a.identifier) ++n;
-    // A flag that is not known may change what the entry means.
+    // An unknown flag may change the meaning of the entry.
     if (n == rows || (a.flags & ~attribute::mandatory) != 0) {
       if ((a.flags & attribute::mandatory) == 0) continue;
       return status(driver_error::unknown_attribute, a.identifier);

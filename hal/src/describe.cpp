@@ -51,9 +51,10 @@ constexpr std::size_t length(const char* text) {
   return n;
 }
 
-/// What name_of() says of the values up to `End`, as one run of bytes: switches cost pointers and
-/// jumps, three times as much. Each name stands behind the two bytes of its value; the last one,
-/// that of `End`, which is no value, is for all that have none.
+/// The texts of name_of() for the values up to `End`, as one run of bytes. Switches need pointers
+/// and jumps, which take three times as much space. The two bytes of a value stand in front of its
+/// name. The last name is the one for `End`, which is no value of E. It is the name of all unknown
+/// values.
 template <class E, unsigned End>
 struct names {
   template <class Take>
@@ -119,7 +120,7 @@ void describe(status s, text_writer& to) {
   }
   if (s.where() == 0) return;
   to << " at ";
-  // Only commands have the firmware for a judge: there `where` is the opcode.
+  // Only commands have the firmware as origin. Their `where` is the opcode.
   if (s.who() == origin::firmware) to << name_in(names_of<layouts::opcode, 0x1000>, s.where());
   else to.hex(s.where());
 }

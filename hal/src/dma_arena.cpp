@@ -37,7 +37,7 @@ result<dma_region> dma_arena::allocate(std::size_t bytes, std::size_t alignment)
   const std::size_t count = bytes / unit_ + (bytes % unit_ != 0 ? 1 : 0);
   const std::size_t step = alignment > unit_ ? alignment / unit_ : 1;
 
-  // Alignment counts in device addresses: the block itself need not be aligned that far.
+  // `alignment` applies to device addresses. The block itself may have a smaller alignment.
   const std::size_t phase = static_cast<std::size_t>(block_.device_address / unit_) & (step - 1);
   std::size_t first = lowest_free_;
   while (count <= units_ && first <= units_ - count) {

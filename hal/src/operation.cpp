@@ -9,7 +9,7 @@ operation::~operation() {
 }
 
 bool operation::restart() {
-  const bool ends_here = dropped_ && tells_drop_;  // inside the destructor
+  const bool ends_here = dropped_ && tells_drop_;  // drop() calls the callback, or has called it
   if (under_way() || ends_here) return false;
   state_ = phase::idle;
   dropped_ = tells_drop_ = false;
@@ -28,7 +28,8 @@ void operation::drop() {
   if (outcome_.ok() && state_ != phase::ended) outcome_ = driver_error::cancelled;
   if (cancel_ != nullptr) cancel_(*this, owner_);
   if (!done()) complete(outcome_);
-  // As the last touch. Whoever waited must not start it again: it is about to go.
+  // This call is the last access to the operation. The callback must not restart the operation,
+  // which is about to be destroyed.
   if (told != nullptr) told(*this, context_);
 }
 

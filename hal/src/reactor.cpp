@@ -9,7 +9,7 @@ void reactor::watch(operation& o, std::uint64_t deadline) {
   o.list_place<reactor>::unlink();
   o.deadline_ = deadline;
   if (deadline == clock::never) return;
-  // From the back: a deadline is usually the latest of all.
+  // The search begins at the back: a new deadline is usually the latest of all.
   operation* later = nullptr;
   for (operation* t = timers_.back(); t != nullptr && t->deadline_ > deadline;
        t = timers_.previous(*t))
@@ -19,7 +19,8 @@ void reactor::watch(operation& o, std::uint64_t deadline) {
 }
 
 void reactor::expire(std::uint64_t now) {
-  // An expiry ends operations, and completes none: no callback comes back here.
+  // expire() of an operation ends it and completes none, so no callback can call this function
+  // again.
   FREEHCA_ASSERT(!expiring_);
   expiring_ = true;
   while (!timers_.empty() && timers_.front()->deadline_ <= now) timers_.pop_front()->expire();

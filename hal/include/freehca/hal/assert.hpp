@@ -2,8 +2,8 @@
 // Copyright the freehca authors
 #pragma once
 
-// A broken precondition traps in debug builds. In release builds the function that was called
-// wrongly answers with a defined error status or does nothing; it never aborts.
+// If a precondition is broken, debug builds trap. In release builds the function returns a defined
+// error status or does nothing. It never aborts.
 #ifdef NDEBUG
 #define FREEHCA_ASSERT(condition) static_cast<void>(0)
 #else

@@ -7,31 +7,32 @@
 
 namespace freehca {
 
-/// The atomics of everything that orders threads of the host by memory order: std::atomic. The
-/// tests of memory order run the same text over atomics of their own (tests/litmus). Such atomics
-/// are not copyable, and each access names its order.
+/// The atomics of all code that orders host threads by memory order: std::atomic. The tests of
+/// memory order (tests/litmus) compile the same code with atomics of their own. Those atomics are
+/// not copyable, and each access names its order.
 struct atomics {
   template <class T>
   using atomic = std::atomic<T>;
   static void fence(std::memory_order order) noexcept { std::atomic_thread_fence(order); }
 };
 
-/// The interrupts of a vector. One thread or interrupt handler at a time notes them, and the owner
-/// sees them. An interrupt that see() has counted was noted before see() returned: the owner finds
-/// the event that caused it. Each number has one writer, so no note is overwritten, and no
-/// read-modify-write is needed, which is a library call on some machines.
+/// Counts the interrupts of a vector. One thread or interrupt handler at a time calls note(), and
+/// the owner calls see(). If see() has counted an interrupt, the interrupt was noted before see()
+/// returned, and the owner finds the event that caused it. Each of the two numbers has one writer,
+/// so no note is overwritten. No read-modify-write is needed, which is a library call on some
+/// machines.
 template <class Atomics = atomics>
 class interrupt_count {
  public:
-  /// While nothing notes or sees.
+  /// Must not overlap a call of note() or see().
   void reset() noexcept { noted_.store(seen_ = 0, std::memory_order::relaxed); }
   void note() noexcept { noted_.store(noted() + 1, std::memory_order::release); }
   std::uint64_t noted() const noexcept { return noted_.load(std::memory_order::relaxed); }
 
-  // The owner's thread alone.
+  // Called by the owner's thread only.
 
   bool unseen() const noexcept { return noted() != seen_; }
-  /// True: there were unseen ones.
+  /// Returns true if there were unseen interrupts. All interrupts noted so far count as seen.
   bool see() noexcept {
     const std::uint64_t before = seen_;
     return (seen_ = noted_.load(std::memory_order::acquire)) != before;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Lists of typed attributes: how a caller tells a library what it wants, when one of them is older
-// than the other. For calls that are made once for an object; nothing of it moves data.
+// Lists of typed attributes, by which a caller passes its requests to a library when one of the two
+// may be older than the other. They are for calls that are made once for an object, not for calls
+// that move data.
 #pragma once
 
 #include <bit>
@@ -15,19 +16,19 @@
 
 namespace freehca {
 
-/// One attribute, as it goes from caller to library: 16 bytes, whatever the versions of both.
-/// Identifiers from 0x8000 on are for kinds of objects outside of this library.
+/// One attribute, as it goes from caller to library: 16 bytes in all versions of both. Identifiers
+/// from 0x8000 on are for kinds of objects outside of this library.
 struct alignas(8) attribute {
-  /// A library that does not know the identifier, or another flag of the entry, refuses the list.
-  /// Without this flag it passes over the entry.
+  /// If this flag is set and the library does not know the identifier or another flag of the entry,
+  /// it refuses the list. If this flag is not set, the library skips such an entry.
   static constexpr std::uint16_t mandatory = 1;
   static constexpr std::uint32_t most_bytes_in_place = 8;
 
   std::uint16_t identifier = 0;
   std::uint16_t flags = 0;  ///< `mandatory`; the other bits are 0
   std::uint32_t bytes = 0;  ///< of the value
-  /// A value of 1, 2, 4 or 8 bytes, zero-extended; of a larger one its address. What the address
-  /// points to is the caller's, and stays as it is until the call returns.
+  /// A value of 1, 2, 4 or 8 bytes, zero-extended, or the address of a larger value. The caller
+  /// owns the larger value and does not change it until the call returns.
   std::uint64_t value = 0;
 };
 static_assert(sizeof(attribute) == 16 && alignof(attribute) == 8);
@@ -35,7 +36,8 @@ static_assert(std::is_standard_layout_v<attribute> && std::is_trivially_copyable
 static_assert(offsetof(attribute, identifier) == 0 && offsetof(attribute, flags) == 2 &&
               offsetof(attribute, bytes) == 4 && offsetof(attribute, value) == 8);
 
-/// The same attribute, which a library that does not know it may pass over.
+/// Returns the same attribute without the flag `mandatory`: a library that does not know it skips
+/// it.
 constexpr attribute optional(attribute a) {
   a.flags = static_cast<std::uint16_t>(a.flags & ~attribute::mandatory);
   return a;
@@ -49,15 +51,15 @@ using unsigned_of = std::conditional_t<
                        std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
 }  // namespace detail
 
-/// What may be the value of an attribute.
+/// The types that the value of an attribute can have.
 template <class T>
 concept attribute_value = std::is_trivially_copyable_v<T> &&
     (sizeof(T) > attribute::most_bytes_in_place || sizeof(T) == 1 || sizeof(T) == 2 ||
      sizeof(T) == 4 || sizeof(T) == 8);
 
-/// An identifier and the type of its value, as one constant: `sends(64)` is an entry of a list, and
-/// mandatory; `optional(sends(64))` may be passed over. An identifier means the same, and has the
-/// same type, for ever.
+/// An identifier and the type of its value, as one constant. `sends(64)` is a mandatory entry of a
+/// list. `optional(sends(64))` is an entry that a library may skip. The meaning and the type of an
+/// identifier never change.
 template <std::uint16_t Identifier, attribute_value T>
 struct attribute_name {
   static constexpr std::uint16_t identifier = Identifier;
@@ -71,13 +73,14 @@ struct attribute_name {
     else a.value = std::bit_cast<detail::unsigned_of<sizeof(T)>>(value);
     return a;
   }
-  /// The entry would point to what is gone.
+  /// Deleted: the entry could outlive the temporary whose address it holds.
   attribute operator()(const T&& value) const
       requires(sizeof(T) > attribute::most_bytes_in_place) = delete;
 };
 
-/// Entries in any order. Owns nothing: the entries are the caller's, who keeps them until the call
-/// returns that the list is given to. Made from braces it is good in that call alone.
+/// Entries in any order. An attribute_list owns nothing. The caller owns the entries and keeps them
+/// until the call to which it passes the list returns. A list made from braces is valid only in the
+/// call to which it is passed.
 struct attribute_list {
   const attribute* first = nullptr;
   std::uint64_t count = 0;
@@ -94,7 +97,7 @@ static_assert(sizeof(void*) != 8 || sizeof(attribute_list) == 16);
 static_assert(std::is_standard_layout_v<attribute_list> &&
               std::is_trivially_copyable_v<attribute_list>);
 
-/// Where the value of a known attribute goes in a struct of the library's own.
+/// The place of the value of a known attribute in a struct of the library.
 struct attribute_row {
   static constexpr std::uint16_t is_required = 1;
   static constexpr std::uint16_t is_boolean = 2;  ///< the value is 0 or 1
@@ -106,14 +109,14 @@ struct attribute_row {
 };
 static_assert(sizeof(attribute_row) == 8);
 
-/// The same row, without which a list is refused.
+/// Returns the same row as a required one: a list without its attribute is refused.
 consteval attribute_row required(attribute_row row) {
   row.flags |= attribute_row::is_required;
   return row;
 }
 
 namespace detail {
-/// Not constexpr: a table that calls it does not compile.
+/// Not constexpr, so a table that calls this function does not compile.
 void bad_attribute_table();
 
 template <class Member, std::uint16_t Identifier, class T>
@@ -131,18 +134,21 @@ consteval attribute_row attribute_row_for(attribute_name<Identifier, T>, std::si
 #define FREEHCA_ATTRIBUTE(type, member, name) \
   ::freehca::detail::attribute_row_for<decltype(type::member)>(name, offsetof(type, member))
 
-/// What a library knows of the attributes of one struct S: a row for each, made by attributes_of().
+/// The attributes of one struct S that a library knows: one row each. attributes_of() makes a
+/// table.
 template <class S, std::size_t N>
 struct attribute_table {
   attribute_row rows[N];
 
-  /// The rows of this table, and those of a struct that stands in S at `offset`.
+  /// Returns the rows of this table and the rows of `inner`. `inner` is the table of a struct that
+  /// is a member of S at `offset`.
   template <class Inner, std::size_t K>
   consteval attribute_table<S, N + K> with(std::size_t offset,
                                            const attribute_table<Inner, K>& inner) const;
 };
 
-/// Refuses to compile a table in which an identifier stands twice.
+/// Makes a table of rows. Does not compile if two rows have the same identifier, or if a value
+/// would lie beyond the end of S.
 template <class S, std::size_t N>
 consteval attribute_table<S, N> attributes_of(const attribute_row (&rows)[N]) {
   static_assert(N <= 64 && std::is_trivially_copyable_v<S>);
@@ -169,17 +175,20 @@ consteval attribute_table<S, N + K> attribute_table<S, N>::with(
   return attributes_of<S>(all);
 }
 
-/// read() for whoever has no table at compile time: at most 64 rows; `to` is the struct.
+/// read() for a caller without a table at compile time. There are at most 64 rows. `to` is the
+/// struct.
 status read_attributes(const attribute_list& from, const attribute_row* known, std::uint32_t rows,
                        std::byte* to);
 
-/// Reads a list into a struct that this library laid out and shares with nobody; members whose
-/// attributes are not in the list keep what they had. Each error but the first names the identifier
-/// in `where`, and leaves `to` of no use: driver_error::bad_argument with `where` 0 (there is no
-/// array behind the count), ::bad_argument (a value larger than its type, a truth value besides 0
-/// and 1, no address of a large value), ::unknown_attribute, ::repeated_attribute, ::wrong_size,
-/// ::missing_attribute. Entries are judged in the order of the list. It may be called by any
-/// thread.
+/// Reads a list into a struct that is private to this library. A member whose attribute is not in
+/// the list keeps its value. The entries are checked in the order of the list. Any thread may call
+/// this function.
+///
+/// If the list has a count but no array, the error is driver_error::bad_argument with `where` 0.
+/// Every other error has the identifier in `where` and leaves `to` in an undefined state:
+/// driver_error::bad_argument (a value larger than its type, a boolean other than 0 and 1, a null
+/// address of a large value), ::unknown_attribute, ::repeated_attribute, ::wrong_size,
+/// ::missing_attribute.
 template <class S, std::size_t N>
 status read(const attribute_list& from, const attribute_table<S, N>& known, S& to) {
   return read_attributes(from, known.rows, N, static_cast<std::byte*>(static_cast<void*>(&to)));

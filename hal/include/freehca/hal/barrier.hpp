@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Barriers named for their use; docs/memory-order.md has the table per architecture and the
+// Barriers named for their use. docs/memory-order.md has the table per architecture and the
 // reasons.
 #pragma once
 
@@ -10,7 +10,7 @@
 #ifdef FREEHCA_ACCESS_ROUTED
 namespace freehca {
 namespace barrier {
-/// Which of the barriers below.
+/// Identifies one of the barriers below.
 enum class use {
   dma_store_to_dma_store,
   dma_load_to_dma_load,
@@ -22,8 +22,9 @@ enum class use {
 };
 }  // namespace barrier
 namespace routed {
-/// The routed flavour tells of every barrier, and of where it stands in the source, the target that
-/// wants to know. Weak: most define none, and have the instruction alone.
+/// The routed flavour calls this function at every barrier, with the file and the line of the
+/// barrier. The function is weak. Most targets do not define it, and then a barrier is its
+/// instruction alone.
 [[gnu::weak]] void passed_barrier(barrier::use which, const char* file, unsigned line) noexcept;
 }  // namespace routed
 }  // namespace freehca
@@ -60,8 +61,8 @@ namespace instruction {
 #endif
 }
 
-/// Stores to DMA memory before it are seen by the device before a register store behind it: ahead
-/// of a doorbell and ahead of the GO word of a command.
+/// Stores to DMA memory before it are seen by the device before a register store behind it: before
+/// a doorbell, before the GO word of a command.
 [[gnu::always_inline]] inline void dma_store_to_mmio_store() {
 #if defined(__x86_64__)
   __asm__ __volatile__("" ::: "memory");
@@ -72,8 +73,9 @@ namespace instruction {
 #endif
 }
 
-/// The same ahead of a copy through a write-combining mapping (BlueFlame), whose stores may else
-/// pass those to memory.
+/// Stores to DMA memory before it are seen by the device before a copy behind it through a
+/// write-combining mapping (BlueFlame). Without this barrier, the stores of the copy may pass the
+/// stores to memory.
 [[gnu::always_inline]] inline void dma_store_to_mmio_copy() {
 #if defined(__x86_64__)
   __asm__ __volatile__("sfence" ::: "memory");
@@ -109,8 +111,8 @@ namespace instruction {
 }
 
 /// Loads from DMA memory before it are done before any store behind it, to memory or to a register,
-/// that lets the device overwrite what was read: ahead of a consumer index and of an event queue's
-/// doorbell.
+/// that lets the device overwrite the loaded data: before the store of a consumer index, before the
+/// doorbell of an event queue.
 [[gnu::always_inline]] inline void dma_load_to_store() {
 #if defined(__x86_64__)
   __asm__ __volatile__("" ::: "memory");

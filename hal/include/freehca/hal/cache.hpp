@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// For boards whose devices do not look into the processor's data cache. Where they do, as on most,
-// these calls compile to nothing. docs/incoherent-dma.md has the rules.
+// Cache maintenance for boards whose devices do not snoop the processor's data cache. On most
+// boards the devices snoop it, and these calls compile to nothing. docs/incoherent-dma.md has the
+// rules.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,8 @@ namespace cache {
 enum class use { clean, invalidate };
 }  // namespace cache
 namespace routed {
-/// The routed flavour tells the target that wants to know. Weak: most define none.
+/// The routed flavour calls this function at every call of clean() and invalidate(). It is weak:
+/// most targets do not define it.
 [[gnu::weak]] void passed_cache(cache::use which, const std::byte* at, std::size_t bytes,
                                 const char* file, unsigned line) noexcept;
 }  // namespace routed
@@ -43,17 +45,19 @@ inline void tell(use which, const std::byte* at, std::size_t bytes, const char* 
 }
 
 #elif defined(FREEHCA_INCOHERENT_DMA)
-/// Does the processor have to say what it and the device exchange?
+/// True if the driver must clean and invalidate the cache lines of the memory that it shares with
+/// the device.
 inline constexpr bool is_maintained = true;
 
-/// The port defines both (FREEHCA_INCOHERENT_DMA is set for everything that is compiled with the
-/// core, or for nothing). From any thread or interrupt handler that owns something of the device.
-/// They take any address and length, and act on all lines that these touch; lines have 64 bytes.
+/// The port defines both functions. FREEHCA_INCOHERENT_DMA is set for all code that is compiled
+/// with the core, or for none. The functions are called by the thread or the interrupt handler of
+/// any owner. They accept any address and length, and act on all cache lines that the bytes touch.
+/// A line has 64 bytes.
 ///
-/// When clean() returns, what was stored to these bytes is in memory, where the device finds it.
+/// When clean() returns, the data stored to these bytes is in memory, where the device finds it.
 void clean(const std::byte* at, std::size_t bytes) noexcept;
-/// Loads behind it find what was in memory when it was called, or later. The driver has stored
-/// nothing to these lines since it cleaned them.
+/// Loads after the call return data that was in memory at the time of the call, or later data. The
+/// driver has stored nothing to these lines since it cleaned them.
 void invalidate(const std::byte* at, std::size_t bytes) noexcept;
 
 #else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How one owner asks another, each on a thread of its own: no lock, no allocation. What orders
-// what, and what shows it: docs/memory-order.md.
+// Messages between owners, without locks and allocations. Each owner is on a thread of its own.
+// docs/memory-order.md has the memory order and its tests.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace freehca {
 
-/// Something on its way to another owner. It belongs to whoever sends it, is in one inbox at a
-/// time, and must stay where it is until it has arrived. What is written before inbox::put() is
-/// seen by `arrive`.
+/// A message to another owner. The sender owns the crossing. A crossing is in one inbox at a time,
+/// and must not be moved or destroyed until it has arrived. `arrive` sees everything that was
+/// written before inbox::put().
 template <class Atomics>
 struct basic_crossing {
-  /// Called from the receiving owner's poll(). The crossing is free again by then: it may be sent
-  /// back.
+  /// Called inside poll() of the receiving owner. The crossing is in no inbox by then, so `arrive`
+  /// may send it back.
   using arrival = void (*)(basic_crossing& what) noexcept;
   arrival arrive = nullptr;
 
@@ -28,7 +28,7 @@ struct basic_crossing {
 };
 using crossing = basic_crossing<atomics>;
 
-/// One that knows what it is about, which outlives its way.
+/// A crossing with a pointer to its subject. The subject must exist until the crossing has arrived.
 template <class T>
 struct crossing_of : crossing {
   explicit crossing_of(T& what) : about(&what) {}
@@ -36,32 +36,35 @@ struct crossing_of : crossing {
   static T& at(crossing& c) { return *static_cast<crossing_of&>(c).about; }
 };
 
-/// What others ask of one owner: many put, one takes, first in first out (Vyukov's queue of
-/// intrusive nodes), and the way to wake an owner that sleeps.
+/// The queue of messages to one owner, and the means to wake this owner when it sleeps. Many
+/// threads put, one thread takes, first in, first out (Vyukov's queue of intrusive nodes).
 ///
-/// How the owner sleeps: poll until there is nothing to do; prepare_to_sleep(); when that is true,
-/// sleep until `wake` was called. Either prepare_to_sleep() sees what was put, or whoever puts sees
-/// that the owner sleeps, and wakes it.
+/// Before it sleeps, the owner polls until there is nothing to do, and then calls
+/// prepare_to_sleep(). If that returns true, the owner sleeps until `wake` is called. Either
+/// prepare_to_sleep() sees the new message, or the thread that puts it sees that the owner sleeps,
+/// and wakes the owner.
 template <class Atomics>
 class basic_inbox {
  public:
   using crossing = basic_crossing<Atomics>;
   using waker = void (*)(void* context) noexcept;
 
-  /// `wake` is called on the thread of whoever puts, at most once for each sleep; null: the owner
-  /// never sleeps, or wakes up by itself. Before anybody puts.
+  /// Sets the function that wakes the owner. The thread that puts a message calls `wake`, at most
+  /// once for each sleep. If `wake` is null, the owner never sleeps, or wakes up by itself. open()
+  /// must be called before the first put().
   void open(waker wake, void* context) {
     wake_ = wake;
     context_ = context;
   }
 
-  /// Any thread, but not interrupt context: a put that is interrupted half-way hides what was put
-  /// behind it until it goes on.
+  /// Called by any thread, but not in interrupt context: if a put() is interrupted half-way, the
+  /// messages that were put after it stay hidden until the interrupted put() continues.
   void put(crossing& what) noexcept {
     append(what);
     notify();
   }
-  /// There is something for the owner elsewhere: wakes it if it sleeps. Any thread.
+  /// Wakes the owner if it sleeps. Called by any thread that has work for the owner outside of this
+  /// inbox.
   void notify() noexcept {
     Atomics::fence(seq_cst);
     if (state_.load(relaxed) == asleep && state_.exchange(awake, relaxed) == asleep &&
@@ -69,17 +72,18 @@ class basic_inbox {
       wake_(context_);
   }
 
-  // The owner's thread alone.
+  // Called by the owner's thread only.
 
-  /// Takes in what has come, at most `limit`, and calls `arrive` of each. Returns how many.
+  /// Takes at most `limit` messages and calls `arrive` of each. Returns the number of messages
+  /// taken.
   unsigned take(unsigned limit = 64) noexcept {
     stay_awake();
     unsigned count = 0;
     for (crossing* what; count < limit && (what = next()) != nullptr; ++count) what->arrive(*what);
     return count;
   }
-  /// Takes `what` out of what has come, without a call; the others keep their order. False: it has
-  /// not come.
+  /// Removes `what` without a call of `arrive`. The other messages keep their order. Returns false
+  /// if `what` is not in the inbox.
   bool take_out(const crossing& what) noexcept {
     for (crossing *last = &kept_, *here;; last = here) {
       here = last->next_.load(relaxed);
@@ -94,8 +98,8 @@ class basic_inbox {
       }
     }
   }
-  /// False: something has come, poll once more. What else the owner has to look at before it sleeps
-  /// it looks at behind this.
+  /// Returns false if there is a message: the owner must poll once more. The owner checks its other
+  /// sources of work after this call, before it sleeps.
   bool prepare_to_sleep() noexcept {
     state_.store(asleep, relaxed);
     Atomics::fence(seq_cst);
@@ -113,7 +117,7 @@ class basic_inbox {
 
  private:
   using enum std::memory_order;
-  // Words: an exchange of less is a library call on some machines.
+  // 32-bit words: an exchange of less is a library call on some machines.
   static constexpr std::uint32_t awake = 0, asleep = 1;
 
   void append(crossing& what) noexcept {
@@ -127,7 +131,8 @@ class basic_inbox {
     kept_.next_.store(first->next_.load(relaxed), relaxed);
     return first;
   }
-  /// Null: there is nothing, or a put is half done; its notify() is still to come.
+  /// Returns null if there is no message, or if a put() is half done. That put() has not yet called
+  /// notify().
   crossing* next_put() noexcept {
     if (head_ == &stub_) {
       crossing* const put = stub_.next_.load(acquire);
@@ -135,7 +140,7 @@ class basic_inbox {
       head_ = put;
     }
     crossing* const first = head_;
-    // The last one can leave only when something stands behind it.
+    // The last node can be removed only when another node is behind it.
     if (first->next_.load(relaxed) == nullptr && first == tail_.load(relaxed)) append(stub_);
     crossing* const behind = first->next_.load(acquire);
     if (behind == nullptr) return nullptr;
@@ -145,10 +150,11 @@ class basic_inbox {
 
   crossing stub_;
   crossing* head_ = &stub_;
-  crossing kept_;  // the end of a list of those that came before what the queue has
+  crossing kept_;  // head of a list of messages that are older than those in the queue
   waker wake_ = nullptr;
   void* context_ = nullptr;
-  // Written by others: not in the cache lines of what the owner writes.
+  // Other threads write these members. They are not in the cache lines of the members that only the
+  // owner writes.
   alignas(64) typename Atomics::template atomic<crossing*> tail_{&stub_};
   typename Atomics::template atomic<std::uint32_t> state_{awake};
 };

@@ -15,7 +15,8 @@ namespace freehca {
 namespace routed {
 void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
-/// As in mmio.hpp: a store is told when it is done, a load before it is made.
+/// Weak functions of a recorder, as in mmio.hpp. heard_dma_store() is called after the store.
+/// hears_dma_load() is called before the load.
 [[gnu::weak]] void heard_dma_store(const std::byte* to, std::size_t bytes) noexcept;
 [[gnu::weak]] void hears_dma_load(const std::byte* from, std::size_t bytes) noexcept;
 
@@ -30,9 +31,10 @@ inline void load(std::byte* to, const std::byte* from, std::size_t bytes) noexce
 }  // namespace routed
 #endif
 
-/// Every store to, and every load from, memory that the device can see. Words are big-endian in
-/// memory. A word is stored or loaded whole; strings of bytes in any order: what hands a structure
-/// over (owner bit, doorbell record) is stored last, as a word, behind a barrier of barrier.hpp.
+/// All stores to, and loads from, memory that the device can see. Words are big-endian in memory. A
+/// word is stored or loaded whole. Strings of bytes are stored or loaded in any order. The word
+/// that passes a structure to the device (owner bit, doorbell record) is therefore stored last,
+/// after a barrier of barrier.hpp.
 namespace dma {
 
 template <class W>

@@ -10,14 +10,14 @@
 
 namespace freehca {
 
-/// Divides one large block of DMA memory into runs of units: pages (unit 4096) for queues and for
-/// what is lent to the firmware, or cache lines (unit 64) for doorbell records. First fit, one bit
-/// per unit, in storage that the caller hands over. One owner thread.
+/// Divides one large block of DMA memory into runs of units. The units are pages (4096 bytes) for
+/// queues and lent memory, or cache lines (64 bytes) for doorbell records. Allocation is first fit,
+/// with one bit per unit in storage that the caller provides. One owner thread uses an arena.
 class dma_arena {
  public:
   static constexpr std::size_t page = 4096;
 
-  /// Storage for a block of `bytes` bytes.
+  /// Returns the bytes of storage that a block of `bytes` bytes needs.
   static constexpr std::size_t storage_bytes_for(std::size_t bytes, std::size_t unit = page) {
     return (bytes / unit + 63) / 64 * sizeof(std::uint64_t);
   }
@@ -26,28 +26,29 @@ class dma_arena {
   dma_arena(const dma_arena&) = delete;
   dma_arena& operator=(const dma_arena&) = delete;
 
-  /// `unit` is a power of two; a rest of `block` smaller than a unit stays unused. `storage` is
-  /// aligned to 8 and, like `block`, outlives the arena. `budget` is what an allocation that fails
-  /// names in `where`. driver_error::bad_argument (too little storage, misaligned), ::bad_state
-  /// (open already).
+  /// `unit` is a power of two. If the end of `block` is smaller than a unit, it stays unused.
+  /// `storage` is aligned to 8. Both `storage` and `block` outlive the arena. A failed allocation
+  /// has `budget` in `where`. Errors: driver_error::bad_argument (too little storage, misaligned),
+  /// ::bad_state (the arena is open already).
   status open(const dma_region& block, std::size_t unit, std::byte* storage,
               std::size_t storage_bytes, unsigned budget);
   bool is_open() const { return used_ != nullptr; }
-  /// Forgets the block; everything must be free again.
-  /// What was not freed is forgotten.
+  /// Forgets the block and all runs of it. The caller must have freed every run. close() does not
+  /// check this.
   void close();
 
-  /// A run of at least `bytes` bytes, contiguous for the device; its device address is a multiple
-  /// of `alignment` (a power of two). Its contents are what the last user left. The region given
-  /// back has `bytes` rounded up to the unit. driver_error::no_memory with the budget;
-  /// ::bad_argument.
+  /// Allocates a run of at least `bytes` bytes, contiguous for the device. The device address of
+  /// the run is a multiple of `alignment` (a power of two). The run has the contents that its last
+  /// user left. `bytes` of the returned region is rounded up to the unit. Errors:
+  /// driver_error::no_memory, ::bad_argument, ::bad_state (the arena is not open). Each has the
+  /// budget in `where`.
   result<dma_region> allocate(std::size_t bytes, std::size_t alignment = 1);
 
-  /// Takes back a whole run from allocate(), or an aligned part of one. The device must have let go
-  /// of it.
+  /// Frees a whole run from allocate(), or a part of one that is aligned to the unit. The device
+  /// must no longer use the run.
   void free(const dma_region& run);
 
-  /// Whether the unit at this device address is out; false outside the block.
+  /// True if the unit at this device address is allocated. False outside the block.
   bool is_out(std::uint64_t device_address) const {
     const std::uint64_t offset = device_address - block_.device_address;
     return used_ != nullptr && device_address >= block_.device_address && offset / unit_ < units_ &&

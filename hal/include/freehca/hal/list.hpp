@@ -7,14 +7,15 @@
 namespace freehca {
 
 namespace detail {
-/// The pointers of an element, and of the head of a list. The head is its own neighbour in an empty
-/// list, and needs no destructor.
+/// The pointers of an element, and of the head of a list. In an empty list, the head points to
+/// itself. A list_links needs no destructor.
 struct list_links {
   void insert_before(list_links& place);
   void unlink();
-  /// Puts the elements of one list ahead of `place`; each list is given by its head.
+  /// Moves all elements of the list with the head `from` ahead of `place`, which is in another
+  /// list.
   static void move_all(list_links& from, list_links& place);
-  /// Takes all elements out of the list whose head this is.
+  /// Removes all elements from the list whose head this is.
   void unlink_all();
 
   list_links* next_ = nullptr;
@@ -22,9 +23,9 @@ struct list_links {
 };
 }  // namespace detail
 
-/// A place in one intrusive doubly linked list. An element of a list removes itself in constant
+/// A place in one intrusive doubly linked list. An element removes itself from its list in constant
 /// time, and does so when it is destroyed. An element that is in two lists at a time derives from
-/// two places; `Use` tells them apart.
+/// two places with different `Use`.
 template <class Use>
 class list_place : private detail::list_links {
  public:
@@ -42,8 +43,8 @@ class list_place : private detail::list_links {
 };
 using list_node = list_place<void>;
 
-/// A first-in-first-out list of T, which derives from list_place<Use>. Owns nothing: its elements
-/// are in no list when it is destroyed.
+/// A first-in-first-out list of T, which derives from list_place<Use>. A list owns nothing. When a
+/// list is destroyed, its elements are in no list.
 template <class T, class Use = void>
 class list {
  public:
@@ -57,9 +58,9 @@ class list {
   T* back() const { return empty() ? nullptr : element_at(head_.previous_); }
   void push_back(T& element) { links_of(element).insert_before(head_); }
   void push_front(T& element) { links_of(element).insert_before(*head_.next_); }
-  /// Ahead of `place`, an element of this list.
+  /// Inserts `element` ahead of `place`, an element of this list.
   void insert(T& place, T& element) { links_of(element).insert_before(links_of(place)); }
-  /// Puts all elements of `from` behind those of this list, in their order, in constant time.
+  /// Moves all elements of `from` behind those of this list, in their order, in constant time.
   void take_all(list& from) { detail::list_links::move_all(from.head_, head_); }
   T* pop_front() {
     T* first = front();

@@ -10,7 +10,7 @@ namespace freehca {
 
 enum class severity : std::uint8_t { error, warning, info, debug };
 
-/// One firmware command, as the trace sink sees it when it ended.
+/// The record of one firmware command that the trace sink receives when the command has ended.
 struct trace_record {
   std::uint16_t opcode = 0;
   std::uint8_t opcode_modifier = 0;

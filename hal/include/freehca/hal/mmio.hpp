@@ -13,22 +13,24 @@
 namespace freehca {
 
 #if defined(FREEHCA_ACCESS_ROUTED) || defined(FREEHCA_ACCESS_REGISTERS_ROUTED)
-/// Each register access is a call of the target. Values are the driver's; the bus is big-endian.
+/// Each register access is a call of the target. Values are in host order; the bus is big-endian.
 namespace routed {
 std::uint32_t mmio_read_32(const std::byte* at) noexcept;
 void mmio_write_32(std::byte* at, std::uint32_t value) noexcept;
 void mmio_write_64(std::byte* at, std::uint64_t value) noexcept;
-/// Each access is told to a recorder too. Weak: who records defines them (vfio_host/recorder). A
-/// read is told when it is done, a write before it is made.
+/// A recorder (vfio_host/recorder) defines these functions and receives each access. They are weak:
+/// without a recorder they are not defined. heard_mmio_read() is called after the read.
+/// hears_mmio_write() is called before the write.
 [[gnu::weak]] void heard_mmio_read(const std::byte* at, std::uint32_t value) noexcept;
 [[gnu::weak]] void hears_mmio_write(const std::byte* at, std::uint64_t value,
                                     unsigned bytes) noexcept;
 }  // namespace routed
 #endif
 
-/// Register access. Registers of this device are big-endian and take no access narrower than 32
-/// bits (Linux 6.1 mlx4 cmd.c). Each call is one bus access, not reordered by the compiler against
-/// other mmio calls; order against memory is barrier.hpp's.
+/// Register access. Registers of this device are big-endian and accept no access narrower than 32
+/// bits (Linux 6.1 mlx4 cmd.c). Each call is one bus access. The compiler does not reorder it
+/// against other mmio calls. The barriers of barrier.hpp order register accesses against memory
+/// accesses.
 namespace mmio {
 
 [[gnu::always_inline]] inline std::uint32_t read_32(const mmio_region& region, std::size_t offset) {
@@ -56,7 +58,7 @@ namespace mmio {
 #endif
 }
 
-/// One 64-bit store where the machine has one; doorbells of two words rely on it.
+/// Makes one 64-bit store, on machines that have one. Doorbells of two words rely on it.
 [[gnu::always_inline]] inline void write_64(const mmio_region& region, std::size_t offset,
                                             std::uint64_t value) {
   FREEHCA_ASSERT(offset % 8 == 0 && offset + 8 <= region.bytes);

@@ -13,8 +13,9 @@ namespace freehca {
 
 class reactor;
 
-/// Waits for `op`: co_await gives its value() where it has one, else its outcome. A small copyable
-/// value: g++ 12 rejects an awaiter that is a reference to something immovable.
+/// The awaiter of `op`. co_await returns op.value() if the operation has a value(), else
+/// op.outcome(). The awaiter is a small copyable value, because g++ 12 rejects an awaiter that is a
+/// reference to an immovable object.
 template <class Operation>
 struct operation_awaiter {
   Operation& op;
@@ -30,18 +31,22 @@ struct operation_awaiter {
   }
 };
 
-/// Anything that is started and completes later: a firmware command, a sequence of them, a MAD, a
-/// path query. Owned by the caller, immovable, single use until restart(): a second start has no
-/// effect. One that is destroyed under way is detached: it ends as if it were cancelled, and what
-/// the firmware may still use stays in doubt (lease.hpp). then() does not hear of that. Its owner
-/// (channel, device, verbs, adapter) must outlive it as long as it is under way.
+/// A request that is started and completes later: a firmware command, a sequence of commands, a
+/// MAD, a path query. The caller owns the operation, which is immovable. An operation can be
+/// started once. A second start has no effect until restart() is called.
 ///
-/// Completes exactly once, only from inside a poll() of its owner (never from the call that starts
-/// it, never from interrupt context), in one of three ways for the caller: done() to poll, then()
-/// to be called back, co_await to be resumed.
+/// If an operation is destroyed while it is under way, it is detached. It then ends as if it were
+/// cancelled, and resources that the firmware may still use stay in doubt (lease.hpp). The callback
+/// of then() is not called in this case. The operation's owner (channel, device, verbs, adapter)
+/// must exist as long as the operation is under way.
 ///
-/// While it is under way it is in at most two lists: one of the part of the driver that works on
-/// it (list_node), and one of its owner's reactor.
+/// An operation completes exactly once, inside a poll() of its owner or inside a call that resets
+/// or closes its owner. It never completes inside the call that starts it, and never in interrupt
+/// context. The caller learns of the completion in one of three ways: it polls done(), it sets a
+/// callback with then(), or it uses co_await.
+///
+/// While an operation is under way, it is in at most two lists: one list of the part of the driver
+/// that works on it (list_node), and one list of its owner's reactor.
 class operation : public list_node, public list_place<reactor> {
  public:
   using list_node::linked;
@@ -51,15 +56,16 @@ class operation : public list_node, public list_place<reactor> {
     idle,
     queued,
     in_flight,
-    ended,  ///< the outcome is known; the next poll() completes it
+    ended,  ///< the outcome is known; the next poll() completes the operation
     done,
   };
   static constexpr std::uint64_t no_deadline = ~std::uint64_t{0};
 
-  /// Not inline: operations are made of operations, and each would spell them all out.
+  /// Not inline: operations contain operations, and each constructor would repeat the code of all
+  /// of them.
   [[gnu::noinline]] constexpr operation() {}
-  /// A class that adds members which its owner uses calls drop() in a destructor of its own, while
-  /// they are there.
+  /// If the owner uses members of a derived class, the destructor of that class calls drop() while
+  /// these members still exist.
   ~operation();
 
   bool done() const { return state_ == phase::done; }
@@ -71,38 +77,41 @@ class operation : public list_node, public list_place<reactor> {
     return outcome_;
   }
 
-  /// Calls f(*this, context) at completion, as the last touch: f may destroy or restart the
-  /// operation. At most one, set before completion.
+  /// Calls f(*this, context) at completion. The call is the last access to the operation, so f may
+  /// destroy or restart it. An operation has at most one callback, which must be set before
+  /// completion.
   void then(callback f, void* context) {
     FREEHCA_ASSERT(callback_ == nullptr && !done());
     callback_ = f;
     context_ = context;
   }
-  /// The same for a coroutine that waits for it and would else never hear of its end: f is called
-  /// from drop() too.
+  /// Like then(), but drop() calls f too. A coroutine that waits for the operation would otherwise
+  /// never learn of its end.
   void then_always(callback f, void* context) {
     then(f, context);
     tells_drop_ = true;
   }
 
-  /// Absolute time in nanoseconds of the platform's clock by which it must have completed. Set
-  /// before the start; no effect on one that is under way. A command without one gets the limit of
-  /// its class when it is posted. An operation that consists of several steps then ends as if it
-  /// were cancelled, with transport_error::timeout: what was answered is undone first.
+  /// Sets the deadline, an absolute time in nanoseconds of the platform's clock. It must be set
+  /// before the start; it has no effect on an operation that is under way. If a command has no
+  /// deadline, it gets the limit of its class when it is posted. If the deadline of an operation of
+  /// several steps passes, the operation ends as if it were cancelled, with
+  /// transport_error::timeout: the steps that were answered are undone first.
   void set_deadline(std::uint64_t at) {
     FREEHCA_ASSERT(!under_way());
     if (!under_way()) deadline_ = at;
   }
   std::uint64_t deadline() const { return deadline_; }
 
-  /// Asks the owner to end it early. A queued operation completes with driver_error::cancelled at
-  /// the next poll(); one that the firmware has is detached: it completes cancelled, and what it
-  /// put at risk stays in doubt until the late answer or a reset. No effect on one that is idle or
-  /// done.
+  /// Asks the owner to end the operation early. A queued operation completes with
+  /// driver_error::cancelled at the next poll(). An operation that the firmware has is detached: it
+  /// completes with driver_error::cancelled, and the resources that it put at risk stay in doubt
+  /// until the late answer or a reset. cancel() has no effect on an operation that is idle, ended
+  /// or done.
   void cancel() { stop(driver_error::cancelled); }
 
-  /// Makes a done operation startable again. False: it is under way, or being destroyed, and stays
-  /// as it is.
+  /// Makes a done operation startable again. Returns false and changes nothing if the operation is
+  /// under way, or if drop() calls or has called the callback of then_always().
   bool restart();
 
   /// co_await gives the outcome.
@@ -112,16 +121,18 @@ class operation : public list_node, public list_place<reactor> {
   using canceller = void (*)(operation&, void* owner) noexcept;
 
  public:
-  // The owner's side: called by the channel or the sequence that runs the operation, by nobody
-  // else.
+  // The owner's interface. Only the channel or the sequence that runs the operation calls these
+  // functions.
 
-  /// For whatever starts it, ahead of all else: false for one that is under way, or done and not
-  /// restarted. It is left alone then; a debug build traps.
+  /// Each function that starts an operation calls this first. Returns false if the operation is
+  /// under way, or done and not restarted. The function then leaves the operation unchanged. A
+  /// debug build traps.
   bool startable() const {
     FREEHCA_ASSERT(state_ == phase::idle);
     return state_ == phase::idle;
   }
-  /// Takes it over: idle to queued. `on_cancel` is called for cancel() with `owner`.
+  /// Takes the operation over; its phase changes from idle to queued. cancel() calls `on_cancel`
+  /// with `owner`.
   void begin(canceller on_cancel, void* owner) {
     FREEHCA_ASSERT(state_ == phase::idle);
     cancel_ = on_cancel;
@@ -130,27 +141,30 @@ class operation : public list_node, public list_place<reactor> {
     expired_ = false;
     state_ = phase::queued;
   }
-  /// Its deadline has passed: `on_cancel` is called as for cancel().
+  /// Reports that the deadline has passed. Calls `on_cancel` as cancel() does.
   void expire() {
     expired_ = true;
     stop(transport_error::timeout);
   }
   bool expired() const { return expired_; }
-  /// Why it was told to end early: driver_error::cancelled or transport_error::timeout, whichever
-  /// came first, or why it was refused; ok when it was not. Until it is done.
+  /// The reason why the operation is to end early: driver_error::cancelled or
+  /// transport_error::timeout, the first that occurred, or the reason of a refusal. Ok if the
+  /// operation is not to end early. Valid until the operation is done.
   status stop_reason() const {
     FREEHCA_ASSERT(!done());
     return outcome_;
   }
-  /// For destructors, and for the owner of a part: if it is under way, it ends now as if cancelled,
-  /// and nobody waits for it any more. `on_cancel` is called with dropped() true, and forgets the
-  /// operation before it returns. It may complete() it, with what is known of its outcome. One that
-  /// has ended keeps its outcome.
+  /// Ends an operation that is under way at once, as if it were cancelled. Called by destructors,
+  /// and by the owner of an operation that is a part of another. The callback of then_always() is
+  /// called, that of then() is not. drop() calls `on_cancel` with dropped() true. `on_cancel`
+  /// removes every reference to the operation before it returns, and may call complete() with the
+  /// known outcome. An operation that has ended keeps its outcome.
   void drop();
-  /// drop() was called while it was under way.
+  /// True if drop() was called while the operation was under way.
   bool dropped() const { return dropped_; }
   void mark_in_flight() { state_ = phase::in_flight; }
-  /// Ends it, from inside poll(). Unlinks it, then calls back; *this may be gone afterwards.
+  /// Completes the operation; called inside poll(). Unlinks it and then calls the callback. *this
+  /// may be destroyed when complete() returns.
   void complete(status s);
 
  private:
@@ -162,7 +176,7 @@ class operation : public list_node, public list_place<reactor> {
   canceller cancel_ = nullptr;
   void* owner_ = nullptr;
   std::uint64_t deadline_ = no_deadline;
-  status outcome_;  // until it is done: why it was told to end
+  status outcome_;  // until the operation is done: its stop_reason()
   phase state_ = phase::idle;
   bool dropped_ = false;
   bool expired_ = false;

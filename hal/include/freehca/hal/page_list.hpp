@@ -10,14 +10,14 @@
 
 namespace freehca {
 
-/// A buffer as the device sees it: `bytes` bytes in pages of one size that lie anywhere, from
-/// `first_offset` in the first page on. Owns nothing; the array of addresses is the caller's and
-/// outlives the list.
+/// A buffer as the device sees it: `bytes` bytes in pages of one size at any addresses. The buffer
+/// begins at `first_offset` in the first page. A page_list owns nothing. The caller owns the array
+/// of addresses, which outlives the list.
 class page_list {
  public:
   page_list() = default;
 
-  /// Scattered: `addresses[i]` is the device address of page i, aligned to the page size.
+  /// Scattered pages: `addresses[i]` is the device address of page i, aligned to the page size.
   page_list(const std::uint64_t* addresses, unsigned log2_page_bytes, std::uint32_t first_offset,
             std::uint64_t bytes)
       : addresses_(addresses),
@@ -27,8 +27,8 @@ class page_list {
     FREEHCA_ASSERT(first_offset >> log2_page_bytes == 0);
   }
 
-  /// Contiguous: seen as pages of the given size, so that the first and the last may be used in
-  /// part.
+  /// A contiguous region, divided into pages of the given size. The first and the last page may be
+  /// used in part.
   page_list(const dma_region& region, unsigned log2_page_bytes)
       : bytes_(region.bytes),
         first_offset_(static_cast<std::uint32_t>(region.device_address &

@@ -11,13 +11,14 @@
 
 namespace freehca {
 
-/// The cold half of the HAL: all that a port to a new environment implements, besides the accessors
-/// of mmio.hpp and dma.hpp. Called on the control owner's thread only, except where noted; no call
-/// may call back into the driver, except `notify` below. A function that the platform cannot offer
-/// is null, and the driver does without or says what is missing.
+/// The part of the HAL that is not time-critical. A port to a new environment implements these
+/// functions and the accessors of mmio.hpp and dma.hpp. The control owner's thread alone calls the
+/// functions, except where noted. They must not call back into the driver, except for `notify`
+/// below. If the platform cannot offer a function, the pointer is null. The driver then works
+/// without the function or reports that it is missing.
 struct platform_operations {
-  /// Size that the port was compiled with. The driver takes what is behind as null, and does not
-  /// look at what a newer port has beyond the driver's own table.
+  /// Size of this table when the port was compiled. The driver takes members beyond this size as
+  /// null. It ignores members of a newer port beyond the end of the driver's own table.
   std::uint32_t bytes = sizeof(platform_operations);
 
   /// Maps BAR `bar` (0 or 2) whole, uncached (BAR 2 may be write-combining in its second half).
@@ -28,67 +29,69 @@ struct platform_operations {
   status (*write_configuration)(void* context, unsigned offset, std::uint32_t value) = nullptr;
 
   /// Resets the function by the platform's means (FLR, VFIO_DEVICE_RESET) and restores
-  /// configuration space. driver_error::unsupported where there is none: the driver then resets
-  /// through the register.
+  /// configuration space. Returns driver_error::unsupported if the platform has no such means. The
+  /// driver then resets through the register.
   status (*reset_function)(void* context) = nullptr;
 
-  /// Bus mastering on or off. Off is what makes lent memory safe to take back from a device that
-  /// does not answer.
+  /// Switches bus mastering on or off. With bus mastering off, it is safe to take lent memory back
+  /// from a device that does not answer.
   status (*set_bus_master)(void* context, bool allowed) = nullptr;
 
-  /// After a register reset wiped configuration space: puts back what the platform owns of it
-  /// (BARs, MSI-X).
+  /// Called after a register reset, which clears configuration space. Restores the platform's part
+  /// of it (BARs, MSI-X).
   status (*restore_after_reset)(void* context) = nullptr;
 
-  /// A block of zeroed memory for the device, aligned to 4096 or more (`alignment` a power of two).
-  /// The driver asks for one or a few large ones and divides them itself.
+  /// Allocates a block of zeroed memory for the device, aligned to 4096 or more (`alignment` is a
+  /// power of two). The driver asks for one or a few large blocks and divides them itself.
   status (*allocate_dma)(void* context, std::size_t bytes, std::size_t alignment,
                          dma_region* block) = nullptr;
   void (*free_dma)(void* context, const dma_region& block) = nullptr;
 
   /// Makes memory of the program visible to the device. `memory`, `bytes` and `device_address` are
-  /// multiples of 4096. The memory is contiguous for the device. A region can have the larger pages
-  /// the more low bits of `device_address` and of the pointer agree. Mappings may overlap. Fails if
-  /// a page is not there, or the program may not write it. From any thread that owns something of
-  /// the device, and from several at a time.
+  /// multiples of 4096. The mapping is contiguous for the device. The more low bits of
+  /// `device_address` and of `memory` agree, the larger the pages of a memory region can be.
+  /// Mappings may overlap. Fails if a page is not present, or if the program may not write it.
+  /// Called by the thread of any owner, also by several threads at a time.
   status (*map_memory)(void* context, std::byte* memory, std::size_t bytes,
                        std::uint64_t* device_address) = nullptr;
-  /// Ends one mapping: takes the address and the length that it was made with. The same threads.
+  /// Ends one mapping, which is given by its address and its length. Called by the same threads as
+  /// map_memory().
   status (*unmap_memory)(void* context, std::uint64_t device_address, std::size_t bytes) = nullptr;
 
-  /// Arms MSI-X vectors 0..count-1. From then on `notify(notify_context, vector)` may be called
-  /// from any thread or interrupt handler: it only takes note. driver_error::unsupported: there
-  /// are fewer vectors; the driver asks again for one less, down to one. Null, or any other
-  /// failure: the driver polls its event queues.
+  /// Arms MSI-X vectors 0..count-1. From then on, any thread or interrupt handler may call
+  /// `notify(notify_context, vector)`, which only leaves a note. If there are fewer vectors,
+  /// arm_interrupts() returns driver_error::unsupported. The driver then asks again for one less,
+  /// down to one. If the pointer is null, or after any other failure, the driver polls its event
+  /// queues.
   status (*arm_interrupts)(void* context, unsigned count,
                            void (*notify)(void* notify_context, unsigned vector) noexcept,
                            void* notify_context) = nullptr;
   void (*disarm_interrupts)(void* context) = nullptr;
 
-  /// Nanoseconds on a clock that never goes back. From any thread that owns something of the
-  /// device, and from several at a time.
+  /// Returns nanoseconds of a clock that never goes back. Called by the thread of any owner, also
+  /// by several threads at a time.
   std::uint64_t (*now)(void* context) = nullptr;
 
-  /// One line of text, and one structured record; may be null. A line may come from any thread that
-  /// owns something of the device.
+  /// Sinks of one line of text and of one structured record. Both may be null. The thread of any
+  /// owner may call log().
   void (*log)(void* context, severity level, const char* text) = nullptr;
   void (*trace)(void* context, const trace_record& record) = nullptr;
 
-  /// Is the second half of BAR 2, where BlueFlame pages are, mapped write-combining? Else BlueFlame
-  /// is not used.
+  /// True if the second half of BAR 2, where the BlueFlame pages are, is mapped write-combining. If
+  /// false, the driver does not use BlueFlame.
   bool combines_writes = false;
 
-  /// A number of the calling thread, not 0; from any thread. With it a debug build finds out when
-  /// two threads use one owner, says whose it is by log(), and traps.
+  /// Returns a number of the calling thread, not 0. Called by any thread. A debug build uses it to
+  /// detect that two threads use one owner. It then names the owner by log() and traps.
   std::uintptr_t (*current_thread)(void* context) = nullptr;
 
-  /// As map_memory(), but the device only reads, so that the program need not be able to write.
-  /// Null: map_memory() serves for this too.
+  /// Like map_memory(), but the device only reads the memory, so the program need not be able to
+  /// write it. If null, the driver calls map_memory() instead.
   status (*map_read_only_memory)(void* context, std::byte* memory, std::size_t bytes,
                                  std::uint64_t* device_address) = nullptr;
 };
 
-/// The port's table in the driver's size.
+/// Returns the port's table in the size that the driver knows.
 inline platform_operations known_part_of(const platform_operations& port) {
   platform_operations known;
   const std::size_t bytes = port.bytes < sizeof known ? port.bytes : sizeof known;
@@ -97,8 +100,7 @@ inline platform_operations known_part_of(const platform_operations& port) {
   return known;
 }
 
-/// A platform as the driver holds it: the table and its first argument. Both outlive the device
-/// object.
+/// The table of functions and the first argument of each. Both outlive the device object.
 struct platform {
   const platform_operations* operations = nullptr;
   void* context = nullptr;

@@ -6,8 +6,8 @@
 
 namespace freehca {
 
-/// std::has_single_bit counts bits, which x86-64 without popcnt does by a call into the compiler's
-/// library.
+/// Does not use std::has_single_bit. That function counts bits, and on x86-64 without popcnt this
+/// is a call into the compiler's library.
 constexpr bool is_power_of_two(std::uint64_t n) {
   return n != 0 && (n & (n - 1)) == 0;
 }

@@ -12,40 +12,42 @@
 
 namespace freehca {
 
-/// The event loop of one owner. Everything of the owner that waits is here: operations that have a
-/// deadline, operations that have ended and are not completed yet, requests of other owners, and
-/// the wish to be polled again at once. The owner's poll() calls expire() and deliver();
-/// the owner's next_deadline() asks this one.
+/// The event loop of one owner. It has the operations of the owner with a deadline, the operations
+/// that have ended and are not completed yet, the requests of other owners, and the request to be
+/// polled again at once. The owner's poll() calls expire() and deliver(). The owner's
+/// next_deadline() calls next_deadline() of the reactor.
 ///
-/// An operation is in one list of a reactor at a time, and leaves it when it is destroyed. The
-/// owner's thread only, but for mail.put() and mail.notify().
+/// An operation is in one list of a reactor at a time. It leaves the list when it is destroyed.
+/// Only the owner's thread uses a reactor, except for mail.put() and mail.notify().
 class reactor {
  public:
   reactor() = default;
   reactor(const reactor&) = delete;
   reactor& operator=(const reactor&) = delete;
 
-  inbox mail;  ///< what other owners ask of this one
+  inbox mail;  ///< requests of other owners to this one
 
-  /// Calls expire() of `o` when its deadline has passed and it is still under way.
+  /// Calls expire() of `o` if its deadline passes while it is under way.
   void watch(operation& o) { watch(o, o.deadline()); }
-  /// The same with another deadline, which may be called again. No effect on what has ended.
+  /// The same with another deadline. A second call replaces the deadline. No effect on an operation
+  /// that has ended.
   void watch(operation& o, std::uint64_t deadline);
   /// Expires the operations whose deadlines have passed, in the order of their deadlines. Completes
   /// nothing.
   void expire(std::uint64_t now);
 
-  /// The outcome of `o` is known: the next deliver() completes it. From then on cancel() and
-  /// the deadline have no effect.
+  /// Sets the outcome of `o`, which the next deliver() completes. From then on, cancel() and the
+  /// deadline have no effect.
   void end(operation& o, status outcome);
-  /// Takes `o`, which has not begun, over only to end it.
+  /// Takes over `o`, which has not begun, and ends it with `why`.
   void refuse(operation& o, status why);
-  /// Completes the operations that have ended before the call, in the order of their ends, and
-  /// returns their number. An operation that ends while others are delivered waits for the next
-  /// call: a callback that starts again what is refused at once does not keep this call alive. A
-  /// callback may call this too: it then completes what its caller had still to do, first.
+  /// Completes the operations that ended before the call, in the order of their ends. Returns the
+  /// number of operations that this call completed. An operation that ends during the delivery
+  /// waits for the next call. A callback that restarts an operation which is refused at once
+  /// therefore does not keep this call running. A callback may call deliver() too. The inner call
+  /// then first completes the operations that the outer call still had to complete.
   unsigned deliver();
-  /// An operation waits for deliver().
+  /// True if an operation waits for deliver().
   bool has_ended() const { return !ended_.empty() || !batch_.empty(); }
   /// Takes over the operations of `other` that have ended.
   void take_ended(reactor& other) {
@@ -53,17 +55,17 @@ class reactor {
     ended_.take_all(other.ended_);
   }
 
-  /// The owner's poll() has something to do.
+  /// Notes that the owner's poll() has work: next_deadline() is 0 until the next begin_poll().
   void wake() { awake_ = true; }
-  /// poll() has begun: what wakes the owner from here on is for the next one.
+  /// The owner calls this at the beginning of poll(). A later wake() causes the next poll().
   void begin_poll() { awake_ = false; }
-  /// When poll() is due at the latest; 0: at once.
+  /// The latest time of the next poll(), in nanoseconds of the platform's clock. 0 means at once.
   std::uint64_t next_deadline() const;
 
  private:
   list<operation, reactor> timers_;  // in the order of their deadlines
   list<operation, reactor> ended_;
-  list<operation, reactor> batch_;  // what deliver() completes: also a call from inside a callback
+  list<operation, reactor> batch_;  // for deliver(), and for a deliver() inside a callback
   bool awake_ = false;
   bool expiring_ = false;
 };

@@ -20,8 +20,8 @@ struct mmio_region {
   }
 };
 
-/// Memory that both sides reach: `host` for us, `device_address` for the device. Contiguous for the
-/// device.
+/// Memory that the driver accesses at `host` and the device at `device_address`. It is contiguous
+/// for the device.
 struct dma_region {
   std::byte* host = nullptr;
   std::uint64_t device_address = 0;

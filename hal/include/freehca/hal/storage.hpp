@@ -9,9 +9,9 @@
 
 namespace freehca {
 
-/// Storage that a caller handed over as room for objects of type T, which the taker makes there. It
-/// is aligned for them. By way of void*: on machines that want aligned accesses a direct cast is a
-/// warning.
+/// Returns `storage` as room for objects of type T, which the caller constructs there. `storage`
+/// must be aligned for T. The cast goes through void*, because a direct cast is a warning on
+/// machines that require aligned accesses.
 template <class T>
 T* storage_for(std::byte* storage) {
   FREEHCA_ASSERT(reinterpret_cast<std::uintptr_t>(storage) % alignof(T) == 0);

@@ -11,8 +11,8 @@
 
 namespace freehca {
 
-/// Writes a line of text into a buffer that the caller owns. What does not fit is cut off; the text
-/// always ends with a zero byte.
+/// Writes a line of text into a buffer that the caller owns. Text beyond the end of the buffer is
+/// cut off. The text always ends with a zero byte.
 class text_writer {
  public:
   /// `bytes` counts the final zero and is at least 1.
@@ -26,7 +26,7 @@ class text_writer {
   text_writer& operator<<(const char* text);
   text_writer& put(char c);
   text_writer& decimal(std::uint64_t value);
-  /// With "0x", at least `digits` digits.
+  /// Writes "0x" and at least `digits` digits.
   text_writer& hex(std::uint64_t value, unsigned digits = 1);
 
   const char* text() const { return begin_; }
@@ -39,14 +39,14 @@ class text_writer {
   char* last_;
 };
 
-/// Says in English who judged, what the code means and where: "firmware: bad index (0x0a) at
-/// SW2HW_CQ". With another judge than the firmware `where` stays a number, which the caller knows
-/// the meaning of. Lives in a source file of its own that a small target leaves out. Returns the
-/// length without the final zero.
+/// Writes a status in English: its origin, the meaning of its code, and its `where`. An example is
+/// "firmware: bad index (0x0a) at SW2HW_CQ". If the origin is not the firmware, `where` is written
+/// as a number, whose meaning the caller knows. Both functions are in a source file of their own
+/// (describe.cpp), which a small target leaves out. Returns the length without the final zero.
 std::size_t describe(status s, char* buffer, std::size_t bytes);
 void describe(status s, text_writer& to);
 
-/// One line to the platform's log, if it has one.
+/// Passes one line to the platform's log function, if there is one.
 inline void log_line(const platform& to, severity level, const text_writer& line) {
   if (to.operations != nullptr && to.operations->log != nullptr)
     to.operations->log(to.context, level, line.text());
