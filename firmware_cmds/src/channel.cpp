@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The channel's life: opening, ending, delivering, settling.
+// Opens and closes the channel, ends commands, delivers and settles them.
 #include <freehca/firmware_cmds/channel.hpp>
 
 #include <new>
@@ -61,7 +61,7 @@ unsigned channel::poll() {
     reactor_.expire(platform_.now());
   }
   unsigned completed = deliver_and_settle();
-  // A callback reported a reset.
+  // A callback caused further settlements.
   if (settlements_due_) completed += deliver_and_settle();
   if (is_open() && queued_ > 0) post_what_may(platform_.now());
   polling_ = false;
@@ -99,7 +99,8 @@ void channel::device_was_reset() {
   for (unsigned i = 0; i < slot_count_; ++i) {
     command_slot& s = slots_[i];
     if (s.state == command_slot::use::in_doubt) answer_late(s, {.by_reset = true, .answer = {}});
-    // What the firmware answered before the reset, and an event queue still holds, must not match.
+    // An event queue may still hold answers from before the reset. Their tokens must not match any
+    // more.
     s.token = static_cast<std::uint16_t>(s.token + (1u << index_bits_));
   }
   failure_ = {};
@@ -107,7 +108,7 @@ void channel::device_was_reset() {
   events_ = want_events_ = false;
   register_owner_ = command::no_slot;
   register_taken_since_ = operation::no_deadline;
-  // A callback of poll() may report the reset, and close the channel behind it.
+  // A callback of poll() may report the reset and then close the channel.
   const bool inside_poll = polling_;
   polling_ = true;
   deliver_and_settle();
@@ -116,18 +117,19 @@ void channel::device_was_reset() {
 
 std::uint64_t channel::next_deadline() const {
   if (settlements_due_) return 0;
-  // What waits behind commands in doubt waits for their answers.
+  // Commands that wait behind commands in doubt wait for the answers of those.
   const bool next_may_go = in_flight_ == 0 && doubtful_ == 0;
   if (queued_ > 0 && (next_may_go || register_taken_since_ != operation::no_deadline)) return 0;
   if (in_flight_ > 0 && register_owner_ != command::no_slot) return 0;
   std::uint64_t next = reactor_.next_deadline();
-  // A late answer to a polled command raises no interrupt, and that of one by events may be lost.
+  // The late answer to a polled command raises no interrupt. The interrupt of a command in event
+  // mode may be lost.
   if (doubtful_ > 0) next = clock::earlier(next, clock::after(platform_.now(), doubt_interval));
   return next;
 }
 
 void channel::end(command& c, status outcome) {
-  // Whatever did not go into doubt is the owner's again.
+  // Leases that did not go into doubt return to their owners.
   while (c.at_risk_.pop_front() != nullptr) {
   }
   c.client_ = nullptr;
@@ -173,8 +175,8 @@ void channel::free_slot(command_slot& s) {
   if (s.line.in_use()) pass_on(s.line);
 }
 
-/// A command completes ahead of its leases: those of a command that ends during the delivery are
-/// for the next call.
+/// Completes commands before it settles their leases. If a command ends during the delivery, the
+/// next call settles its leases.
 unsigned channel::deliver_and_settle() {
   if (settlements_due_) {
     settlements_due_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How commands end: answers in the command register, completion events, deadlines, a device that is
+// Ends commands: answers in the command register, completion events, deadlines, a device that is
 // gone.
 #include <freehca/firmware_cmds/channel.hpp>
 
@@ -15,14 +15,14 @@ namespace {
 constexpr std::uint32_t all_ones = ~std::uint32_t{0};
 }
 
-/// Reads the last word of the register: taken until the firmware has cleared `go`, and while `t`
-/// shows that the word read is not yet the answer to the last command (Linux 6.1 cmd.c
-/// cmd_pending).
+/// Reads the last word of the command register. The register is taken until the firmware has
+/// cleared `go`. It is also taken while `t` shows that the word is not yet the answer to the last
+/// command (Linux 6.1 cmd.c cmd_pending).
 channel::register_state channel::look(std::uint8_t* raw_status) {
   constexpr std::size_t last = layouts::hcr{}.go.offset;
   const std::uint32_t word = mmio::read_32(hcr_, last);
-  // The word with the token has sixteen reserved bits: only a device that is gone reads as all ones
-  // there.
+  // The word with the token has sixteen reserved bits. Only a device that is gone returns all ones
+  // for it.
   if (word == all_ones && mmio::read_32(hcr_, layouts::hcr{}.token.offset) == all_ones)
     return register_state::gone;
   layouts::image<layouts::hcr> seen;
@@ -114,8 +114,9 @@ void channel::answer_late(command_slot& s, const settlement& end) {
   settlements_due_ = true;
 }
 
-/// The deadline of a command in flight has passed, but the firmware may have answered since this
-/// poll() looked first. False: the command has ended by that.
+/// Reads the command register again after the deadline of a command in flight has passed: the
+/// firmware may have answered since the first read in this poll(). Returns false if the command has
+/// ended by this read.
 bool channel::look_once_more(const command& c) {
   std::uint8_t raw_status = 0;
   const register_state state = look(&raw_status);

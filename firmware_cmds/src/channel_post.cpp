@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Which command goes next, and how it gets into the command register.
+// Chooses the next command and writes it into the command register.
 #include <freehca/firmware_cmds/channel.hpp>
 
 #include <freehca/hal/barrier.hpp>
@@ -20,8 +20,9 @@ void channel::post_what_may(std::uint64_t now) {
   }
 }
 
-/// Whether one more command fits beside those under way. Where waiting cannot help, because
-/// unanswered commands hold everything, the queue ends.
+/// Returns whether one more command can be posted now. If no command is in flight, and commands in
+/// doubt that can no longer be answered block all others, the queued commands end with
+/// transport_error::timeout.
 bool channel::may_post(std::uint64_t now) {
   if (!failure_.ok()) return false;
   if (events_ != want_events_) {
@@ -36,7 +37,8 @@ bool channel::may_post(std::uint64_t now) {
   return false;
 }
 
-/// Whether a command in doubt was only detached, and its own time to answer is not over.
+/// Returns true if a late answer has come, or if the deadline of a command in doubt has not passed.
+/// The latter is so if a command was detached before its deadline.
 bool channel::answer_may_come(std::uint64_t now) const {
   if (settlements_due_) return true;
   for (unsigned i = 0; i < slot_count_; ++i)
@@ -44,12 +46,13 @@ bool channel::answer_may_come(std::uint64_t now) const {
   return false;
 }
 
-/// Whether the firmware has taken the last command out of the register.
+/// Returns whether the firmware has taken the last command out of the register.
 bool channel::register_allows(std::uint64_t now) {
   std::uint8_t raw_status = 0;
   switch (look(&raw_status)) {
     case register_state::free:
-      // The answer to a command in doubt goes with the next command's words, and would never come.
+      // Take the answer to a command in doubt now: the words of the next command would overwrite
+      // it.
       if (register_owner_ != command::no_slot) take_polled_answer(raw_status);
       register_taken_since_ = operation::no_deadline;
       return true;
@@ -60,14 +63,16 @@ bool channel::register_allows(std::uint64_t now) {
       break;
   }
   if (register_taken_since_ == operation::no_deadline) register_taken_since_ = now;
-  // A detached command has its own time to answer; anything else is a register that is stuck.
+  // A polled command in the register has until its own deadline, even if it is detached. Without
+  // such a command, the register is stuck after go_limit.
   const bool stuck = register_owner_ != command::no_slot ? now >= slots_[register_owner_].deadline
                                                          : now - register_taken_since_ >= go_limit;
   if (stuck) end_queued(transport_error::timeout);
   return false;
 }
 
-/// Everything that is ready may go, so the choice costs the same however much is queued.
+/// Every command in `turns_` may be posted. The time of the choice therefore does not depend on the
+/// number of queued commands.
 command* channel::next_postable() {
   if (waiting_barrier_ != nullptr) return in_flight_ == 0 ? waiting_barrier_ : nullptr;
   for (list<lane_queue>& turns : turns_) {
@@ -90,7 +95,7 @@ command_slot* channel::find_free_slot() {
 void channel::post(command& c, command_slot& s, std::uint64_t now) {
   take_out(c);
   if (c.line_.in_use()) lines_.replace(c.line_, s.line);
-  // The next one of this lane is another client's.
+  // The client goes behind the other clients of this lane.
   lane_queue& turn = c.client_->lane_[static_cast<unsigned>(c.request.lane)];
   if (turn.linked()) {
     turn.unlink();
@@ -154,7 +159,7 @@ void channel::fill_mailboxes(command& c, const command_slot& s) {
   using form = command_request::form;
   if (c.request.output == form::mailbox) {
     mailbox::clear(output_mailbox(s).host);
-    // No line of it may be written back later, over the answer.
+    // A cache line of the mailbox that is written back later would overwrite the answer.
     cache::clean(output_mailbox(s).host, mailbox::bytes);
   }
   if (c.request.input != form::mailbox) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Who waits and where: what may be posted with its client, what works on an object that another has
-// first behind that one.
+// The queues. A command that may be posted is in a queue of its client. A command on an object that
+// has an earlier command waits in the line of the object.
 #include <freehca/firmware_cmds/channel.hpp>
 
 namespace freehca {
@@ -62,14 +62,15 @@ void channel::make_ready(command& c, bool released) {
   lane_queue& queue = c.client_->lane_[lane];
   if (!queue.linked()) turns_[lane].push_back(queue);
   if (!released) return queue.fresh.push_back(c);
-  // Few are released at a time, and an older one has hardly ever to go ahead of many.
+  // A linear search: few commands are released at a time, and an older command rarely goes ahead of
+  // many others.
   command* later = queue.released.front();
   while (later != nullptr && later->order_ < c.order_) later = queue.released.next(*later);
   if (later == nullptr) queue.released.push_back(c);
   else queue.released.insert(*later, c);
 }
 
-/// Out of the queues, with its line still its own.
+/// Removes a command from the queues. The command keeps its line.
 void channel::take_out(command& c) {
   c.unlink();
   --queued_;
@@ -84,7 +85,8 @@ void channel::unqueue(command& c) {
   if (c.line_.in_use()) pass_on(c.line_);
 }
 
-/// Whoever held the line is through: the oldest of those that wait may be posted.
+/// Passes the line to the oldest waiting command, which may then be posted. Called when the command
+/// that held the line has ended or was answered.
 void channel::pass_on(key_line& line) {
   command* const next = line.waiting.pop_front();
   if (next == nullptr) return lines_.remove(line);
@@ -92,7 +94,8 @@ void channel::pass_on(key_line& line) {
   make_ready(*next, true);
 }
 
-/// Told to end, by cancel() or because its deadline has passed.
+/// Ends a command early, because of cancel(), because its deadline has passed, or because it is
+/// dropped.
 void channel::on_cancel(operation& op, void* self) noexcept {
   auto& c = static_cast<command&>(op);
   auto& ch = *static_cast<channel*>(self);
@@ -113,7 +116,8 @@ void channel::on_cancel(operation& op, void* self) noexcept {
   ch.end(c, c.stop_reason());
 }
 
-/// Ends all that are queued by `client`, or by all clients but that one.
+/// Ends all queued commands of `client`. If `others` is true, ends the queued commands of all other
+/// clients instead.
 void channel::end_those(const command_client* client, bool others, status outcome) {
   const auto is_meant = [client, others](const command& c) {
     return (c.client_ == client) != others;
@@ -138,7 +142,8 @@ void channel::end_those(const command_client* client, bool others, status outcom
       for (list<command>* ready : both) {
         for (command *c = ready->front(), *next = nullptr; c != nullptr; c = next) {
           next = ready->next(*c);
-          // Out of the line ahead of its end, so that it passes to one that stays.
+          // Remove the waiting commands first. The line of `c` then passes to a command that is not
+          // ended.
           list<command> behind;
           pick(c->line_.waiting, behind);
           if (is_meant(*c)) finish(*c);
@@ -154,7 +159,8 @@ void channel::end_those(const command_client* client, bool others, status outcom
   }
 }
 
-/// What waits for an object whose last command was not answered in time.
+/// Ends, with driver_error::busy, the commands that wait for an object whose last command is in
+/// doubt and past its deadline.
 void channel::refuse_behind_doubt(std::uint64_t now) {
   if (doubtful_ == 0) return;
   for (unsigned i = 0; i < slot_count_; ++i) {

@@ -8,7 +8,7 @@ namespace freehca {
 
 namespace {
 
-/// Numbers that follow each other end up far apart (the finalizer of SplitMix64).
+/// Hashes a key with the finalizer of SplitMix64. Consecutive numbers get ranks that are far apart.
 std::uint64_t rank_of(const object_key& key) {
   std::uint64_t x = key.number ^ std::uint64_t{static_cast<std::uint8_t>(key.kind)} << 56;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
@@ -24,7 +24,8 @@ bool is_below(std::uint64_t rank, const object_key& key, const key_line& other) 
 
 }  // namespace
 
-/// Where the tree points to the line with this key, or would.
+/// Returns the pointer in the tree to the line with this key, or the null pointer where this line
+/// would be added.
 key_line** key_lines::place_of(std::uint64_t rank, const object_key& key) {
   key_line** at = &root_;
   while (*at != nullptr && !((*at)->key == key))
@@ -61,7 +62,7 @@ void key_lines::remove(key_line& line) {
   if (line.low == nullptr || line.high == nullptr) {
     *at = line.low == nullptr ? line.high : line.low;
   } else {
-    // The next in order takes its place.
+    // The next line in order takes the place of the removed line.
     key_line** next = &line.high;
     while ((*next)->low != nullptr) next = &(*next)->low;
     key_line& heir = **next;

@@ -18,37 +18,41 @@
 
 namespace freehca {
 
-/// What a channel stands on. All of it outlives the channel.
+/// The resources of a channel. All of them outlive the channel.
 struct channel_resources {
-  mmio_region hcr;       ///< the seven words of the command register, part of BAR 0
-  dma_region mailboxes;  ///< channel::mailbox_bytes_for(slots), aligned to 4096 for the device
-  /// channel::storage_bytes_for(slots), aligned to alignof(std::max_align_t)
+  mmio_region hcr;  ///< the seven words of the command register, part of BAR 0
+  /// channel::mailbox_bytes_for(slots) bytes, aligned to 4096 for the device
+  dma_region mailboxes;
+  /// channel::storage_bytes_for(slots) bytes, aligned to alignof(std::max_align_t)
   std::byte* storage = nullptr;
   std::size_t storage_bytes = 0;
   unsigned slots = 0;  ///< 1 to channel::most_slots
   freehca::platform platform;
 };
 
-/// Everything that was ever counted since open(); never goes back.
+/// Counters since open(). They never decrease.
 struct channel_statistics {
   std::uint64_t submitted = 0, posted = 0;
   std::uint64_t answered_ok = 0, answered_with_error = 0;
   std::uint64_t timed_out = 0, cancelled = 0, detached = 0;
-  std::uint64_t refused = 0;    ///< ended without being posted, other than by cancel()
+  std::uint64_t refused = 0;    ///< ended without being posted, and not cancelled
   std::uint64_t late = 0;       ///< answers that settled a command in doubt
   std::uint64_t stale = 0;      ///< completions of an earlier use of the slot
   std::uint64_t duplicate = 0;  ///< completions of a command that was answered already
-  std::uint64_t foreign = 0;    ///< completions whose token names no slot
+  /// Completions whose token names no slot, a slot that was never used, or the slot of a polled
+  /// command.
+  std::uint64_t foreign = 0;
   std::uint32_t most_in_flight = 0;
 };
 
-/// The asynchronous command channel: runs commands through the host command register, one at a time
-/// while polled, and by completion events as many as the firmware allows.
+/// The asynchronous command channel. It runs commands through the host command register. In polling
+/// mode one command is in flight at a time. In event mode as many commands are in flight as the
+/// firmware allows, and completion events report the answers.
 ///
-/// One owner thread calls everything here. No call waits. Commands complete, and leases settle,
-/// from poll() and device_was_reset() only, so that a callback may submit, cancel and restart
-/// freely; it may not call poll(). Deadlines and ended commands are in the owner's reactor: poll()
-/// also expires and completes what others have there.
+/// One owner thread calls all functions. No call waits. Commands complete and leases settle inside
+/// poll() and device_was_reset() only. A callback may therefore submit, cancel and restart
+/// commands, but it may not call poll(). Deadlines and ended commands are in the owner's reactor.
+/// poll() therefore also expires and completes the owner's other operations there.
 class channel {
  public:
   static constexpr unsigned most_slots = 256;
@@ -63,72 +67,78 @@ class channel {
   explicit channel(freehca::reactor& owner) : reactor_(owner) {}
   channel(const channel&) = delete;
   channel& operator=(const channel&) = delete;
-  /// Nothing may be queued, in flight or in doubt: see device_was_reset().
+  /// No command may be queued, in flight or in doubt: see device_was_reset().
   ~channel() { close(); }
 
-  /// Takes the resources and starts out polled. The command register must be as a reset leaves it.
-  /// driver_error::bad_argument (resource too small or misaligned), ::bad_state (open already).
+  /// Takes over the resources and starts in polling mode. The command register must be in the state
+  /// after a reset. Errors: driver_error::bad_argument (a resource is too small or misaligned),
+  /// ::bad_state (the channel is open already).
   status open(const channel_resources& resources);
   bool is_open() const { return slots_ != nullptr; }
   void close();
-  /// Its owner's.
+  /// The reactor of the channel's owner.
   freehca::reactor& reactor() { return reactor_; }
 
-  /// Queues it, as a command of the channel's owner; those of others go through a command_client.
-  /// Never completes it from inside: whatever is wrong with it, poll() tells.
+  /// Queues a command of the channel's owner. Other senders use a command_client. submit() never
+  /// completes the command. If there is an error, a later poll() completes the command with it.
   void submit(command& c) { submit(own_, c); }
-  /// Whether commands of clients are taken, as they are at first. When no longer: what they have
-  /// queued ends with driver_error::bad_state, what is in flight goes on.
+  /// Enables or disables client commands (enabled initially). Disabling fails all queued client
+  /// commands with driver_error::bad_state. Commands in flight continue.
   void admit_clients(bool yes);
 
-  /// Looks at the command register, expires deadlines, completes what ended, settles what was
-  /// answered late, and posts what may be posted. Drain the asynchronous event queue first: a
-  /// completion that is there already must not be called a timeout. Returns the number of
-  /// operations completed.
+  /// Reads the command register, expires deadlines, completes commands that have ended, settles
+  /// commands that were answered late, and posts queued commands. The caller must drain the
+  /// asynchronous event queue first. Otherwise a command whose completion is already in the event
+  /// queue may time out. Returns the number of operations completed.
   unsigned poll();
 
-  /// Completion events from now on, `limit` commands at once at most (QUERY_FW's 1 << log_max_cmd),
-  /// no more than there are slots; or polling again. Takes effect as soon as nothing is in flight;
-  /// what is queued waits for that.
+  /// use_events() switches to event mode. At most `limit` commands (1 << log_max_outstanding_cmd of
+  /// QUERY_FW) are then in flight or in doubt, and at most as many as there are slots.
+  /// use_polling() switches back to polling mode. The switch takes effect when no command is in
+  /// flight. Queued commands wait for the switch.
   void use_events(unsigned limit);
   void use_polling();
   bool uses_events() const { return events_; }
 
-  /// A completion that was found in the asynchronous event queue, its fields as the EQE gave them.
-  /// The read of the EQE must be ordered ahead of this call by barrier::dma_load_to_dma_load().
+  /// Reports a completion from the asynchronous event queue. The arguments are the fields of the
+  /// EQE. The caller orders the read of the EQE before this call by
+  /// barrier::dma_load_to_dma_load().
   void on_completion(std::uint16_t token, std::uint8_t raw_status, std::uint64_t output_immediate);
 
-  /// The device is lost (catastrophic error, surprise removal): all commands end with `why` at the
-  /// next poll(), later ones as well, until device_was_reset(). What was in flight is in doubt.
+  /// Reports that the device is lost (catastrophic error, surprise removal). All commands end with
+  /// `why` at the next poll(). Commands that are submitted later end with `why` too, until
+  /// device_was_reset(). The resources of commands in flight are in doubt.
   void fail_all(status why);
 
-  /// The function was reset, or can no longer reach memory for another reason: nothing that was
-  /// lent is in doubt any more. Commands in flight or queued end with transport_error::reset.
-  /// Delivers and settles before it returns; called from a callback, the poll() around it or the
-  /// next one does. Polled afterwards.
+  /// Reports that the function was reset, or that it can no longer access memory for another
+  /// reason. No lent memory is in doubt any more. Commands in flight or queued end with
+  /// transport_error::reset. device_was_reset() completes these commands and settles their leases
+  /// before it returns, also inside a callback. If a settler calls it, the leases of that settler's
+  /// command settle after it returns. The channel is in polling mode afterwards.
   void device_was_reset();
 
-  /// The limit in nanoseconds for a class of commands, counted from the posting.
-  /// operation::set_deadline() replaces it for one command.
+  /// Sets the limit in nanoseconds for a class of commands, counted from the posting.
+  /// operation::set_deadline() replaces the limit for one command.
   void set_limit(patience p, std::uint64_t nanoseconds) {
     limits_[static_cast<unsigned>(p)] = nanoseconds;
   }
   std::uint64_t limit(patience p) const { return limits_[static_cast<unsigned>(p)]; }
 
-  /// When poll() is due at the latest, on the platform's clock: 0 for at once (something can be
-  /// posted or delivered, or only polling shows progress), operation::no_deadline when nothing is
-  /// going on. While a command is in doubt and could still be answered there is always one.
+  /// The latest time of the next poll(), on the platform's clock. 0 means at once: a command can be
+  /// posted or completed, or only polling shows progress. operation::no_deadline means that nothing
+  /// is in progress. While a command is in doubt, the result is at most doubt_interval after the
+  /// current time.
   std::uint64_t next_deadline() const;
 
-  /// No command is under way, and no operation of the owner waits for its completion.
+  /// True if no command is under way and no operation of the owner waits for its completion.
   bool idle() const { return queued_ == 0 && in_flight_ == 0 && !reactor_.has_ended(); }
   unsigned queued() const { return queued_; }
   unsigned in_flight() const { return in_flight_; }
-  /// Units of `kind` that wait for a late answer or a reset.
+  /// The number of units of `kind` that are in doubt.
   std::uint64_t in_doubt(lease_kind kind) const { return in_doubt_[static_cast<unsigned>(kind)]; }
-  /// Slots that are not free: in flight or in doubt. Zero when nothing is leaked.
+  /// The number of slots that are in flight or in doubt. It is zero if no slot is leaked.
   unsigned slots_in_use() const { return in_flight_ + doubtful_; }
-  /// Ok, or why every command fails until the device is reset.
+  /// Ok, or the status with which every command ends until the device is reset.
   status failure() const { return failure_; }
   const channel_statistics& statistics() const { return statistics_; }
 
@@ -138,7 +148,7 @@ class channel {
   friend class command_client;
   using lane_queue = command_client::lane_queue;
 
-  // channel_queue.cpp: who waits, and where
+  // channel_queue.cpp: the queues
   void submit(command_client& client, command& c);
   void cancel_all(command_client& of);
   static void on_cancel(operation& op, void* self) noexcept;
@@ -192,24 +202,24 @@ class channel {
   unsigned slot_count_ = 0;
   unsigned index_bits_ = 0;  // of a token
 
-  list<lane_queue> turns_[lanes];  // of clients with something that may be posted
+  list<lane_queue> turns_[lanes];  // of clients with commands that may be posted
   key_lines lines_;
-  command* waiting_barrier_ = nullptr;  // holds all others back until it is posted
+  command* waiting_barrier_ = nullptr;  // no other command is posted before this one
   std::uint64_t order_ = 0;
   unsigned queued_ = 0;
   unsigned in_flight_ = 0;
-  unsigned doubtful_ = 0;  // slots, until they are settled
+  unsigned doubtful_ = 0;  // number of slots in doubt, until they are settled
   unsigned barriers_in_flight_ = 0;
   unsigned barriers_in_doubt_ = 0;
-  unsigned event_limit_ = 1;  // in flight and in doubt together, by events
+  unsigned event_limit_ = 1;  // most commands in flight and in doubt together, in event mode
 
-  bool events_ = false;  // how commands are posted now
+  bool events_ = false;  // commands are posted in event mode now
   bool want_events_ = false;
-  bool toggle_ = true;    // of the next command
+  bool toggle_ = true;    // T bit of the next command
   bool polling_ = false;  // inside poll() or device_was_reset()
   bool admits_clients_ = true;
   bool settlements_due_ = false;
-  // The slot of the polled command in the register, also when it is in doubt.
+  // The slot of the polled command in the register, even if that command is in doubt.
   std::uint16_t register_owner_ = command::no_slot;
   std::uint64_t register_taken_since_ = operation::no_deadline;
   std::uint64_t in_doubt_[lease_kinds] = {};
@@ -218,14 +228,15 @@ class channel {
 
   static constexpr std::uint64_t second = 1'000'000'000;
   // Linux 6.1 waits 60 s for any command (cmd.h MLX4_CMD_TIME_CLASS_*) and 10 s for the register
-  // (cmd.c GO_BIT_TIMEOUT_MSECS): a card under load, or one that clears memory in INIT_HCA, does
-  // take long. For the probe, no source: chosen. NOP does nothing; an answer that takes longer than
-  // this is a lost interrupt.
+  // (cmd.c GO_BIT_TIMEOUT_MSECS). A card under load, or a card that clears memory in INIT_HCA,
+  // needs a long time. The limit of the probe is chosen; it has no source. NOP does nothing. If its
+  // answer takes longer than this limit, an interrupt was lost.
   std::uint64_t limits_[patience_classes] = {2 * second, 60 * second, 60 * second};
-  /// How long the command register may stay taken before what is queued behind it ends with a
-  /// timeout.
+  /// The longest time that the command register may stay taken if no polled command is in it. After
+  /// that, queued commands end with transport_error::timeout.
   static constexpr std::uint64_t go_limit = 10 * second;
-  // How long a late answer may lie unseen. No source: chosen; nobody waits for it but memory.
+  // The longest time between the arrival of a late answer and the poll() that finds it. Chosen; it
+  // has no source. Only resources in doubt wait for a late answer.
   static constexpr std::uint64_t doubt_interval = second / 10;
 
   command_client own_{*this};

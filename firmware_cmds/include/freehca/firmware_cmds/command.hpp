@@ -13,12 +13,14 @@
 
 namespace freehca {
 
-/// Who goes first when several commands wait. Commands with equal keys keep their order across
-/// lanes.
+/// The priority of a command. The channel posts management commands first, then teardown commands,
+/// then bulk commands. Commands with equal keys keep their order of submission, even if they are in
+/// different lanes.
 enum class lane : std::uint8_t { management, teardown, bulk };
 inline constexpr unsigned lanes = 3;
 
-/// How long the firmware may take; the channel has a limit for each (channel::set_limit).
+/// The class of the time limit for the firmware's answer. The channel has one limit for each class
+/// (channel::set_limit).
 enum class patience : std::uint8_t {
   probe,     ///< asks only whether an answer arrives at all (NOP)
   ordinary,  ///< commands on objects
@@ -28,13 +30,13 @@ inline constexpr unsigned patience_classes = 3;
 
 class command_client;
 
-/// What is asked of the firmware. All of it stays as it is from submit() to completion.
+/// The contents of a command. The caller does not change them from submit() to completion.
 struct command_request {
   enum class form : std::uint8_t { none, immediate, mailbox };
-  /// Writes the input mailbox at the time of posting, through the dma accessors.
+  /// Writes the input mailbox when the command is posted. Uses the dma accessors.
   using encoder = void (*)(command& from, std::byte* box) noexcept;
-  /// Reads the output mailbox of a command that the firmware answered with ok, through the dma
-  /// accessors, before the command completes.
+  /// Reads the output mailbox if the firmware answered with ok, before the command completes. Uses
+  /// the dma accessors.
   using decoder = void (*)(command& into, const std::byte* box) noexcept;
 
   layouts::opcode opcode{};
@@ -43,7 +45,7 @@ struct command_request {
   form output = form::none;
   freehca::lane lane = freehca::lane::bulk;
   freehca::patience patience = freehca::patience::ordinary;
-  bool barrier = false;  ///< nothing overlaps it: INIT_HCA, CLOSE_HCA, port commands
+  bool barrier = false;  ///< no other command is in flight beside this one
   std::uint32_t input_modifier = 0;
   std::uint64_t input_immediate = 0;  ///< with form::immediate
   encoder encode = nullptr;           ///< with form::mailbox
@@ -51,13 +53,16 @@ struct command_request {
   object_key key;
 };
 
-/// One firmware command: an operation that a channel runs. Usually a firmware_command<F> of
-/// typed.hpp; this class itself is the raw form that can carry any opcode.
+/// One firmware command: an operation that a channel runs. Most commands are a firmware_command<F>
+/// of typed.hpp. This class itself is the raw form, which can carry any opcode.
 ///
-/// Outcomes: ok; the firmware's status as it gave it; transport_error::timeout (it was not
-/// answered, or others before it were not and nothing more can be posted), ::gone, ::reset;
-/// driver_error::cancelled, ::busy (an earlier command on the same object is in doubt),
-/// ::bad_argument, ::bad_state (the channel is not open). `where` is the opcode.
+/// Outcomes: ok; the status that the firmware returned; transport_error::timeout, ::gone, ::reset;
+/// driver_error::cancelled, ::busy, ::bad_argument, ::bad_state; the argument of
+/// channel::fail_all(). `where` is the opcode. The outcome is ::timeout if the command was not
+/// answered before its deadline, or if commands before it were not answered and nothing more can be
+/// posted. It is ::busy if an earlier command on the same object is in doubt and past its deadline.
+/// It is ::bad_state if the channel is not open, or if the channel does not admit the commands of
+/// clients.
 class command : public operation {
  public:
   [[gnu::noinline]] command() {}
@@ -66,13 +71,14 @@ class command : public operation {
 
   command_request request;
 
-  /// Before submit(). Each lease goes back to its owner or into doubt before the command completes.
+  /// Called before submit(). Before the command completes, each lease returns to its owner or goes
+  /// into doubt.
   void put_at_risk(lease& l) {
     FREEHCA_ASSERT(where() == phase::idle || where() == phase::done);
     at_risk_.push_back(l);
   }
 
-  /// With output form immediate, once the outcome is ok.
+  /// Valid once the outcome is ok, if the output form is immediate.
   std::uint64_t output_immediate() const { return output_immediate_; }
 
  private:
@@ -81,10 +87,10 @@ class command : public operation {
   static constexpr std::uint16_t no_slot = 0xffff;
 
   list<lease> at_risk_;
-  command_client* client_ = nullptr;  // until it has ended
-  key_line line_;                     // while it is queued, and none on its object is ahead of it
+  command_client* client_ = nullptr;  // null after the command has ended
+  key_line line_;                     // in use while the command is queued and first on its object
   std::uint64_t output_immediate_ = 0;
-  std::uint64_t order_ = 0;      // of submission
+  std::uint64_t order_ = 0;      // place in the order of submission
   std::uint64_t queued_at_ = 0;  // nanoseconds
   std::uint64_t posted_at_ = 0;  // nanoseconds; 0: never
   std::uint16_t slot_ = no_slot;

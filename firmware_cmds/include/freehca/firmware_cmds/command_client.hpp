@@ -11,16 +11,17 @@ namespace freehca {
 
 class channel;
 
-/// Somebody who sends commands, on equal terms with others: commands queue with their client, and
-/// within a lane the channel takes from one client after the other, so that ten thousand commands
-/// of one do not make another's wait for all of them. Lanes, keys, barriers, deadlines, leases and
-/// resets are the same for all; commands with equal keys run in the order in which they were
-/// submitted, whoever their clients are. The driver's own commands are a client's too.
+/// A queue of commands of one sender. Clients have equal rights: within a lane the channel takes
+/// commands from one client after the other. The first command of one client therefore does not
+/// wait for ten thousand commands of another. Lanes, keys, barriers, deadlines, leases and resets
+/// are the same for all clients. Commands with equal keys run in the order of their submission,
+/// even if they belong to different clients. The driver's own commands belong to a client too.
 ///
-/// With raw_command this is the raw command channel: any user of a device that is up can send any
-/// firmware command. While it is not up they end with driver_error::bad_state.
+/// With raw_command, a client is the raw command channel: any user of a device that is up can send
+/// any firmware command. While the device is not up, the commands of clients end with
+/// driver_error::bad_state.
 ///
-/// Caller-owned; the channel outlives it. The channel's thread only.
+/// The caller owns the client. The channel outlives the client. Only the channel's thread uses it.
 class command_client {
  public:
   explicit command_client(channel& commands) : channel_(&commands) {}
@@ -28,23 +29,24 @@ class command_client {
   command_client& operator=(const command_client&) = delete;
   ~command_client() { cancel_all(); }
 
-  /// As channel::submit().
+  /// Like channel::submit().
   void submit(command& c);
-  /// Cancels what is queued and detaches what is in flight: all of it ends at the next poll() of
-  /// the channel. What has ended by then no longer needs the client.
+  /// Cancels the queued commands and detaches the commands in flight. All of them end at the next
+  /// poll() of the channel. They do not refer to the client after cancel_all() has returned.
   void cancel_all();
 
   unsigned queued() const { return queued_; }
   unsigned in_flight() const { return in_flight_; }
-  std::uint64_t submitted() const { return submitted_; }  ///< ever
-  std::uint64_t posted() const { return posted_; }        ///< ever
+  std::uint64_t submitted() const { return submitted_; }  ///< all so far
+  std::uint64_t posted() const { return posted_; }        ///< all so far
 
  private:
   friend class channel;
-  /// What may be posted of one lane, and the client's place among those that take turns.
+  /// The commands of one lane that may be posted. The list_node is the place of the client among
+  /// the clients that take turns.
   struct lane_queue : list_node {
-    list<command> fresh;     // in the order of their submission
-    list<command> released;  // the same; these had waited for others on their object
+    list<command> fresh;     // in the order of submission
+    list<command> released;  // in the order of submission; they waited for others on their object
     bool empty() const { return fresh.empty() && released.empty(); }
     command& first();
   };

@@ -32,7 +32,7 @@ struct hw2sw_cq {
   }
 };
 
-/// The context of a completion queue as the device has it.
+/// Reads the context of a completion queue from the device.
 struct query_cq {
   static constexpr auto code = layouts::opcode::query_cq;
   using input = nothing;

@@ -31,7 +31,7 @@ struct hw2sw_eq {
   }
 };
 
-/// The context of an event queue as the device has it.
+/// Reads the context of an event queue from the device.
 struct query_eq {
   static constexpr auto code = layouts::opcode::query_eq;
   using input = nothing;
@@ -55,7 +55,7 @@ struct map_eq {
   }
 };
 
-/// Sends the events of `mask` nowhere any more.
+/// Stops sending the events of `mask` to the event queue.
 struct unmap_eq {
   static constexpr auto code = layouts::opcode::map_eq;
   using input = nothing;

@@ -9,8 +9,8 @@
 
 namespace freehca::commands {
 
-/// What the firmware is and needs: the pages for MAP_FA, how many commands at once, the error
-/// buffer.
+/// Reads the properties of the firmware: the number of pages for MAP_FA, the number of commands at
+/// a time, the place of the error buffer.
 struct query_fw {
   static constexpr auto code = layouts::opcode::query_fw;
   using input = nothing;
@@ -18,8 +18,8 @@ struct query_fw {
   static void aim(command_request&) {}
 };
 
-/// Lends pages for the firmware's own code and data; repeated until all that QUERY_FW asked for are
-/// lent.
+/// Lends pages for the firmware's own code and data. The driver repeats it until the firmware has
+/// all pages that QUERY_FW asked for.
 struct map_fa {
   static constexpr auto code = layouts::opcode::map_fa;
   using input = sequence<layouts::map_entry>;
@@ -27,7 +27,8 @@ struct map_fa {
   static void aim(command_request&) {}
 };
 
-/// Takes all of the firmware area back, after the firmware has let go of everything else.
+/// Takes the whole firmware area back. The driver sends it after it has taken back all other lent
+/// memory.
 struct unmap_fa {
   static constexpr auto code = layouts::opcode::unmap_fa;
   using input = nothing;
@@ -46,7 +47,8 @@ struct run_fw {
   }
 };
 
-/// Changes the configuration that the firmware keeps, before INIT_HCA; the fields' *_m rows choose.
+/// Changes the configuration that the firmware keeps. It is sent before INIT_HCA. The flags *_m of
+/// the layout select the fields to change.
 struct mod_stat_cfg {
   static constexpr auto code = layouts::opcode::mod_stat_cfg;
   using input = layouts::mod_stat_cfg;

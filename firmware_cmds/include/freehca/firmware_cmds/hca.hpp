@@ -7,7 +7,7 @@
 
 namespace freehca::commands {
 
-/// Sets the device up with its tables in context memory.
+/// Initialises the device with its tables in context memory.
 struct init_hca {
   static constexpr auto code = layouts::opcode::init_hca;
   using input = layouts::init_hca;
@@ -18,7 +18,7 @@ struct init_hca {
   }
 };
 
-/// Ends that: the device forgets all objects. Context memory stays lent.
+/// Undoes INIT_HCA: the device forgets all objects. Context memory stays lent.
 struct close_hca {
   static constexpr auto code = layouts::opcode::close_hca;
   using input = nothing;

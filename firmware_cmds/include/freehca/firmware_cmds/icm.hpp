@@ -7,8 +7,8 @@
 
 namespace freehca::commands {
 
-/// Announces the size of context memory in bytes; gives the pages of auxiliary memory that it
-/// takes.
+/// Tells the firmware the size of context memory in bytes. The output is the number of 4 KB pages
+/// of auxiliary memory that the firmware needs for this size.
 struct set_icm_size {
   static constexpr auto code = layouts::opcode::set_icm_size;
   using input = immediate;
@@ -16,7 +16,7 @@ struct set_icm_size {
   static void aim(command_request&) {}
 };
 
-/// Lends the auxiliary memory; `va` is not used.
+/// Lends the auxiliary memory. `va` of the entries is not used.
 struct map_icm_aux {
   static constexpr auto code = layouts::opcode::map_icm_aux;
   using input = sequence<layouts::map_entry>;
@@ -24,7 +24,7 @@ struct map_icm_aux {
   static void aim(command_request&) {}
 };
 
-/// Takes the auxiliary memory back, after all of context memory.
+/// Takes the auxiliary memory back. The driver sends it after it has taken back all context memory.
 struct unmap_icm_aux {
   static constexpr auto code = layouts::opcode::unmap_icm_aux;
   using input = nothing;
@@ -32,7 +32,7 @@ struct unmap_icm_aux {
   static void aim(command_request& r) { r.lane = lane::teardown; }
 };
 
-/// Lends pages for parts of context memory: up to input::most of them, of different sizes.
+/// Lends blocks of pages for parts of context memory: up to input::most blocks, of different sizes.
 struct map_icm {
   static constexpr auto code = layouts::opcode::map_icm;
   using input = sequence<layouts::map_entry>;

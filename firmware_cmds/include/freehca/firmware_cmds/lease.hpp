@@ -10,7 +10,7 @@
 
 namespace freehca {
 
-/// What a lease keeps from being used again.
+/// The type of resource that a lease stands for.
 enum class lease_kind : std::uint8_t {
   page,     ///< pages lent to the firmware (firmware area, auxiliary area, context memory)
   mapping,  ///< ranges of context memory or of translation entries
@@ -21,36 +21,36 @@ enum class lease_kind : std::uint8_t {
 };
 inline constexpr unsigned lease_kinds = 6;
 
-/// How a command that had not been answered in time came to its end.
+/// How the doubt about a command ended.
 struct settlement {
-  bool by_reset = false;  ///< the device was reset and holds nothing; `answer` says nothing
+  bool by_reset = false;  ///< the device was reset and holds nothing; `answer` is not valid
   status answer;          ///< the late answer: ok, or the firmware's status
 };
 
-/// Something that a command puts at risk: while the firmware may still act on the command, it must
-/// not be used again. It lives with the thing it stands for (an object's slab entry, a run of
-/// pages), never with the command, because it can outlast the command. At risk through one command
-/// at a time.
+/// A record that stands for one resource which a command can put at risk. While the firmware may
+/// still act on the command, the resource must not be used again. A lease lives with the resource
+/// it stands for (an object's slab entry, a run of pages), never with the command, because it can
+/// outlast the command. A lease is at risk through one command at a time.
 ///
-/// The owner hands it over with command::put_at_risk() before submit(). When the command completes,
-/// either in_doubt() is false, and what it stands for is the owner's again, as the outcome says; or
-/// in_doubt() is true, and the owner must not touch or reuse it until the channel calls `settle`,
-/// once. A late answer that is ok means that the firmware did the work: pages may be mapped, an
-/// object may exist, and it is the owner who takes that back (by a command, or by a reset) before
-/// reuse.
+/// The owner of the resource passes the lease to command::put_at_risk() before submit(). When the
+/// command completes, the owner checks in_doubt(). If in_doubt() is false, the resource is the
+/// owner's again, in the state that the outcome implies. If in_doubt() is true, the owner must not
+/// access or reuse the resource until the channel calls `settle`, which it does once. If the late
+/// answer is ok, the firmware did the work: pages may be mapped, an object may exist. The owner
+/// must then undo the work, by a command or by a reset, before it reuses the resource.
 class lease : public list_node {
  public:
-  /// Called from poll() or device_was_reset() of the channel, after the completion of the command
-  /// it belonged to. The lease is free again at that time; may submit commands.
+  /// Called inside poll() or device_was_reset() of the channel, after the completion of the command
+  /// that put the lease at risk. The lease is free again by then. The settler may submit commands.
   using settler = void (*)(lease& which, const settlement& end, void* context) noexcept;
 
-  /// Stands for `amount` units of `kind`. `settle` may be null for something that needs no action.
+  /// The lease stands for `amount` units of `kind`. `settle` may be null if no action is needed.
   lease(lease_kind kind, std::uint32_t amount, settler settle, void* context)
       : settle_(settle), context_(context), amount_(amount), kind_(kind) {}
 
   lease_kind kind() const { return kind_; }
   std::uint32_t amount() const { return amount_; }
-  /// Only while it is not at risk.
+  /// Called only while at_risk() is false.
   void set_amount(std::uint32_t amount) {
     FREEHCA_ASSERT(!linked());
     amount_ = amount;

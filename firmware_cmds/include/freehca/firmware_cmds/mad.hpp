@@ -8,9 +8,9 @@
 
 namespace freehca::commands {
 
-/// Hands a datagram to the agents of the firmware and gets the answer. `port` counts from 1;
-/// `modifier` is a sum of layouts::mad_ifc_modifier. Request and Reply are layouts of mad_bytes
-/// bytes.
+/// Passes a MAD to the agents of the firmware and returns their reply. `port` counts from 1.
+/// `modifier` is a sum of layouts::mad_ifc_modifier. Request and Reply are layouts of
+/// layouts::mad_ifc_mad_bytes bytes.
 template <class Request = layouts::mad, class Reply = Request>
 struct mad_ifc {
   static_assert(Request::bytes == layouts::mad_ifc_mad_bytes &&
@@ -27,8 +27,8 @@ struct mad_ifc {
   }
 };
 
-/// The same for a datagram that came over the wire: `extra` says how, which the agents need for
-/// traps.
+/// Like mad_ifc, for a MAD that came over the wire. `extra` describes how the MAD arrived; the
+/// agents need this for traps.
 template <class Request = layouts::mad, class Reply = Request>
 struct mad_ifc_received {
   static_assert(Request::bytes == layouts::mad_ifc_mad_bytes &&
@@ -47,7 +47,7 @@ struct mad_ifc_received {
   }
 };
 
-/// Which datagrams of subnet management the agents may be given: read the restrictions ...
+/// Reads the restrictions of subnet management: the MADs that the firmware's own agent takes.
 struct query_mad_demux {
   static constexpr auto code = layouts::opcode::mad_demux;
   using input = nothing;
@@ -58,7 +58,8 @@ struct query_mad_demux {
   }
 };
 
-/// ... and let everything that they allow go to software.
+/// Sets the subnet management MADs that the firmware's own agent takes. The input is the output of
+/// query_mad_demux (Linux 6.1 fw.c mlx4_config_mad_demux).
 struct config_mad_demux {
   static constexpr auto code = layouts::opcode::mad_demux;
   using input = layouts::mad_demux;
@@ -69,7 +70,8 @@ struct config_mad_demux {
   }
 };
 
-/// Which eight QPs, from `base_qpn` on, are the special ones; 0 takes that back.
+/// Makes the eight QPs from `base_qpn` on the special QPs. With `base_qpn` 0 there are no special
+/// QPs.
 struct conf_special_qp {
   static constexpr auto code = layouts::opcode::conf_special_qp;
   using input = nothing;

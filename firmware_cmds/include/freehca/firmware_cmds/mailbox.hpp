@@ -10,11 +10,11 @@
 
 namespace freehca::mailbox {
 
-/// Every slot of the channel has an input and an output mailbox of this size and alignment, zeroed
-/// before each use: firmware that reads further than a layout knows reads zeros.
+/// The size and the alignment of a mailbox. Each slot of the channel has an input mailbox and an
+/// output mailbox. A mailbox is zeroed before each use. If the firmware reads beyond the end of a
+/// layout, it therefore reads zeros.
 inline constexpr std::size_t bytes = layouts::mailbox_bytes;
 
-/// Zeroes a mailbox.
 inline void clear(std::byte* box) {
   dma::clear(box, bytes);
 }

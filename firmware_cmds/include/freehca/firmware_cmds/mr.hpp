@@ -8,7 +8,7 @@
 
 namespace freehca::commands {
 
-/// Hands a memory protection entry to the device: creates a region or a window.
+/// Gives a memory protection entry to the device, which creates a memory region or a memory window.
 struct sw2hw_mpt {
   static constexpr auto code = layouts::opcode::sw2hw_mpt;
   using input = layouts::mpt;
@@ -19,7 +19,8 @@ struct sw2hw_mpt {
   }
 };
 
-/// Takes a memory protection entry back; region_bound while windows stand on it.
+/// Takes a memory protection entry back. The firmware answers region_bound while memory windows are
+/// bound to the region.
 struct hw2sw_mpt {
   static constexpr auto code = layouts::opcode::hw2sw_mpt;
   using input = nothing;
@@ -32,7 +33,7 @@ struct hw2sw_mpt {
   }
 };
 
-/// A memory protection entry as the device has it.
+/// Reads a memory protection entry from the device.
 struct query_mpt {
   static constexpr auto code = layouts::opcode::query_mpt;
   using input = nothing;
@@ -43,7 +44,7 @@ struct query_mpt {
   }
 };
 
-/// Writes translation entries; `header` says where they begin.
+/// Writes translation entries. `header` has the address of the first one.
 struct write_mtt {
   static constexpr auto code = layouts::opcode::write_mtt;
   using input = sequence<layouts::mtt, layouts::write_mtt_header>;
@@ -51,7 +52,7 @@ struct write_mtt {
   static void aim(command_request&) {}
 };
 
-/// Drops what the device has cached of protection and translation tables.
+/// Makes the device drop its cached protection and translation entries.
 struct sync_tpt {
   static constexpr auto code = layouts::opcode::sync_tpt;
   using input = nothing;

@@ -6,7 +6,8 @@
 
 namespace freehca::commands {
 
-/// Does nothing: asks whether answers arrive (the self-test of the completion event's interrupt).
+/// Does nothing. The driver sends it to test whether answers arrive (the self-test of the
+/// completion event's interrupt).
 struct nop {
   static constexpr auto code = layouts::opcode::nop;
   using input = nothing;

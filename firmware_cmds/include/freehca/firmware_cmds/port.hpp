@@ -8,7 +8,7 @@
 
 namespace freehca::commands {
 
-/// Brings the port's physical layer up; ports count from 1.
+/// Brings the physical layer of a port up. Ports count from 1.
 struct init_port {
   static constexpr auto code = layouts::opcode::init_port;
   using input = nothing;
@@ -21,7 +21,7 @@ struct init_port {
   }
 };
 
-/// Takes it down.
+/// Takes the physical layer of a port down.
 struct close_port {
   static constexpr auto code = layouts::opcode::close_port;
   using input = nothing;
@@ -35,8 +35,8 @@ struct close_port {
   }
 };
 
-/// Limits and capabilities of an InfiniBand port, before INIT_PORT, and its capability mask at any
-/// time.
+/// Sets the limits and capabilities of an InfiniBand port before INIT_PORT. Sets the capability
+/// mask of the port at any time.
 struct set_port_ib {
   static constexpr auto code = layouts::opcode::set_port;
   using input = layouts::set_port_ib;
@@ -50,7 +50,7 @@ struct set_port_ib {
   }
 };
 
-/// One of the settings of an Ethernet port: Layout is what `Selector` wants.
+/// Changes one of the settings of an Ethernet port. Layout is the layout that `Selector` requires.
 template <class Layout, layouts::set_port_selector Selector>
 struct set_port_ethernet {
   static constexpr auto code = layouts::opcode::set_port;
@@ -65,7 +65,7 @@ struct set_port_ethernet {
   }
 };
 
-/// Which link layer the cable has: an image of layouts::sense_port as immediate output.
+/// Detects the link layer of the cable. The immediate output is an image of layouts::sense_port.
 struct sense_port {
   static constexpr auto code = layouts::opcode::sense_port;
   using input = nothing;

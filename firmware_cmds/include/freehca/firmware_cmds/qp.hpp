@@ -7,7 +7,7 @@
 
 namespace freehca::commands {
 
-/// A transition of a queue pair with a mailbox of mask and context.
+/// A transition of a queue pair. The mailbox has a mask and a context.
 template <layouts::opcode Transition>
 struct modify_qp {
   static constexpr auto code = Transition;
@@ -28,7 +28,7 @@ using rts2sqd_qp = modify_qp<layouts::opcode::rts2sqd_qp>;
 using sqd2sqd_qp = modify_qp<layouts::opcode::sqd2sqd_qp>;
 using sqd2rts_qp = modify_qp<layouts::opcode::sqd2rts_qp>;
 
-/// Any of the transitions above, chosen when the program runs.
+/// Any of the transitions above, chosen at run time.
 struct any_qp_transition {
   static constexpr auto code = layouts::opcode::rst2init_qp;
   using input = layouts::qp_mailbox;
@@ -40,7 +40,7 @@ struct any_qp_transition {
   }
 };
 
-/// To the error state: what is posted completes with a flush error.
+/// Moves a queue pair to the error state. Posted work requests complete with a flush error.
 struct to_err_qp {
   static constexpr auto code = layouts::opcode::to_err_qp;
   using input = nothing;
@@ -52,7 +52,7 @@ struct to_err_qp {
   }
 };
 
-/// To reset: the queue pair is the software's.
+/// Moves a queue pair to the reset state. Software then owns the queue pair.
 struct to_rst_qp {
   static constexpr auto code = layouts::opcode::to_rst_qp;
   using input = nothing;
@@ -65,7 +65,7 @@ struct to_rst_qp {
   }
 };
 
-/// The context of a queue pair as the device has it.
+/// Reads the context of a queue pair from the device.
 struct query_qp {
   static constexpr auto code = layouts::opcode::query_qp;
   using input = nothing;

@@ -10,7 +10,7 @@
 
 namespace freehca::commands {
 
-/// What the device can do, and what it keeps for itself.
+/// Reads the capabilities of the device, and the resources that it reserves for itself.
 struct query_dev_cap {
   static constexpr auto code = layouts::opcode::query_dev_cap;
   using input = nothing;
@@ -18,7 +18,7 @@ struct query_dev_cap {
   static void aim(command_request&) {}
 };
 
-/// The interrupt pin and the board's name.
+/// Reads the interrupt pin and the name of the board.
 struct query_adapter {
   static constexpr auto code = layouts::opcode::query_adapter;
   using input = nothing;
@@ -26,7 +26,7 @@ struct query_adapter {
   static void aim(command_request&) {}
 };
 
-/// The parameters as INIT_HCA set them and the device took them.
+/// Reads the parameters that the device took from INIT_HCA.
 struct query_hca {
   static constexpr auto code = layouts::opcode::query_hca;
   using input = nothing;
@@ -34,7 +34,7 @@ struct query_hca {
   static void aim(command_request&) {}
 };
 
-/// What a port can do and which link layer it has; ports count from 1.
+/// Reads the capabilities and the link layer of a port. Ports count from 1.
 struct query_port {
   static constexpr auto code = layouts::opcode::query_port;
   using input = nothing;

@@ -9,12 +9,13 @@
 
 namespace freehca {
 
-/// Any firmware command, with mailboxes of plain bytes, under the same tokens, deadlines, leases
-/// and reset rules as all others. Whoever sends one answers for what it does to the driver's own
-/// objects.
+/// Any firmware command, with mailboxes of plain bytes. It has the same tokens, deadlines, leases
+/// and reset rules as all other commands. The sender is responsible for the command's effects on
+/// the driver's own objects.
 class raw_command : public command {
  public:
-  /// `length` bytes from `bytes`, at most mailbox::bytes; stay as they are until completion.
+  /// Sends `length` bytes from `bytes`, at most mailbox::bytes. The caller does not change the
+  /// bytes until completion.
   void set_input_mailbox(const std::byte* bytes, std::size_t length) {
     FREEHCA_ASSERT(length <= mailbox::bytes);
     input_ = bytes;
@@ -25,8 +26,8 @@ class raw_command : public command {
       dma::store_bytes(box, self.input_, self.input_length_);
     };
   }
-  /// The first `length` bytes of the output mailbox go to `bytes` when the command was answered
-  /// with ok.
+  /// If the firmware answers with ok, the first `length` bytes of the output mailbox are copied to
+  /// `bytes`.
   void set_output_mailbox(std::byte* bytes, std::size_t length) {
     FREEHCA_ASSERT(length <= mailbox::bytes);
     output_ = bytes;

@@ -12,24 +12,26 @@
 
 namespace freehca {
 
-/// The channel's record of one command that the firmware has: it outlives the command object when
-/// that is detached or times out, and keeps the mailboxes and leases of it.
+/// The channel's record of one command that the firmware has. If the command is detached or times
+/// out, the slot outlives the command object. The slot then keeps the mailboxes and the leases of
+/// the command.
 struct command_slot {
   enum class use : std::uint8_t {
     free,
     in_flight,
-    in_doubt,  ///< not answered in time; `command` is null
-    settled,   ///< answered late or reset
-    told,      ///< ... and its command completes, if it has not: its leases are settled behind that
+    in_doubt,  ///< timed out, detached or failed with the device; `command` is null
+    settled,   ///< answered late, or the device was reset
+    told,      ///< the same, and the leases are settled after the current delivery of commands
   };
   freehca::command* command = nullptr;
   list<lease> leases;
-  key_line line;  ///< of its object
+  key_line line;  ///< of the object of the command
   std::uint64_t posted_at = 0;
   std::uint64_t deadline = operation::no_deadline;
   settlement end;
-  std::uint16_t token = 0;  ///< index in the low bits, generation above; of the last use while free
-  std::uint8_t mailboxes = 0;  ///< how many of its two the command uses
+  /// The index is in the low bits, the generation above. A free slot has the token of its last use.
+  std::uint16_t token = 0;
+  std::uint8_t mailboxes = 0;  ///< number of mailboxes that the command uses, 0 to 2
   use state = use::free;
   bool ever_used = false;
   bool by_event = false;

@@ -31,7 +31,7 @@ struct hw2sw_srq {
   }
 };
 
-/// The context of a shared receive queue as the device has it.
+/// Reads the context of a shared receive queue from the device.
 struct query_srq {
   static constexpr auto code = layouts::opcode::query_srq;
   using input = nothing;
@@ -42,7 +42,7 @@ struct query_srq {
   }
 };
 
-/// Asks for one limit event when fewer than `limit` entries are posted.
+/// Arms one limit event, which occurs when fewer than `limit` entries are posted.
 struct arm_srq {
   static constexpr auto code = layouts::opcode::arm_srq;
   using input = nothing;

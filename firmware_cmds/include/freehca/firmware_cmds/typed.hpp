@@ -28,13 +28,14 @@
 
 namespace freehca {
 
-/// As a family's `input` or `output`: there is none.
+/// As the `input` or `output` of a family: the command has none.
 struct nothing {};
-/// As a family's `input` or `output`: 64 bits in the command register, set by set_input(), read by
-/// output_immediate().
+/// As the `input` or `output` of a family: 64 bits in the command register. set_input() sets the
+/// input. output_immediate() returns the output.
 struct immediate {};
-/// As a family's `input`: an array of structures that the caller owns until completion, given by
-/// set_input(). Header, if not nothing, is a structure in front of them, a member `header`.
+/// As the `input` of a family: an array of structures that is passed to set_input(). The caller
+/// owns the array and keeps it until completion. If Header is not `nothing`, a structure of this
+/// layout is in front of the array. It is the member `header`.
 template <class Entry, class Header = nothing>
 struct sequence {
   static constexpr std::size_t header_bytes = [] {
@@ -43,7 +44,8 @@ struct sequence {
   }();
   static constexpr unsigned most = (mailbox::bytes - header_bytes) / Entry::bytes;
 };
-/// As a family's `input`: First, and behind it Second, a member `extra`.
+/// As the `input` of a family: a structure First, followed by a structure Second, which is the
+/// member `extra`.
 template <class First, class Second>
 struct joined {};
 
@@ -118,7 +120,7 @@ inline constexpr bool is_sequence<sequence<Entry, Header>> = true;
 
 }  // namespace detail
 
-/// A command of family F, with room for what goes in and what comes out: members `input` and
+/// A command of family F, with storage for its input and its output. The members `input` and
 /// `output` are images of the family's layouts. `output` is valid once the outcome is ok.
 template <class F>
 class firmware_command : public command,
@@ -130,7 +132,7 @@ class firmware_command : public command,
  public:
   using family = F;
 
-  /// Names the object that the command works on; the arguments are those of F::aim.
+  /// Names the object that the command works on. The arguments are those of F::aim.
   template <class... Target>
   requires requires(command_request& r, Target... t) { F::aim(r, t...); }
   explicit firmware_command(Target... target) {
@@ -148,7 +150,7 @@ class firmware_command : public command,
     aim(target...);
   }
 
-  /// Names another object, of a command that is not under way.
+  /// Names another object. The command must not be under way.
   template <class... Target>
   requires requires(command_request& r, Target... t) { F::aim(r, t...); }
   void aim(Target... target) {
@@ -156,13 +158,13 @@ class firmware_command : public command,
     F::aim(request, target...);
   }
 
-  /// The immediate input.
+  /// Sets the immediate input.
   void set_input(std::uint64_t value) requires std::same_as<typename F::input, immediate> {
     request.input_immediate = value;
   }
 
-  /// The entries of a sequence, at most F::input::most, which stay the caller's and as they are
-  /// until completion. Sets the input modifier to their number.
+  /// Sets the entries of a sequence, at most F::input::most. The caller owns the entries and does
+  /// not change them until completion. The input modifier becomes the number of entries.
   template <class Entry>
   void set_input(const layouts::image<Entry>* first,
                  unsigned number) requires detail::is_sequence<typename F::input> {
