@@ -181,7 +181,7 @@ unsigned channel::deliver_and_settle() {
   if (settlements_due_) {
     settlements_due_ = false;
     for (unsigned i = 0; i < slot_count_; ++i)
-      if (slots_[i].state == command_slot::use::settled) slots_[i].state = command_slot::use::told;
+      if (slots_[i].state == command_slot::use::settled) slots_[i].state = command_slot::use::due;
   }
   const unsigned completed = reactor_.deliver();
   settle();
@@ -196,7 +196,7 @@ void channel::settle() {
   if (doubtful_ == 0) return;
   for (unsigned i = 0; i < slot_count_; ++i) {
     command_slot& s = slots_[i];
-    if (s.state != command_slot::use::told) continue;
+    if (s.state != command_slot::use::due) continue;
     const settlement end = s.end;
     list<lease> leases;
     while (lease* l = s.leases.pop_front()) {

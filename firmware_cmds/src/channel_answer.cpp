@@ -73,7 +73,7 @@ void channel::on_completion(std::uint16_t token, std::uint8_t raw_status,
   switch (s.state) {
     case command_slot::use::free:
     case command_slot::use::settled:
-    case command_slot::use::told:
+    case command_slot::use::due:
       ++statistics_.duplicate;
       return;
     case command_slot::use::in_flight:

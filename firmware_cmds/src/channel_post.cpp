@@ -65,9 +65,9 @@ bool channel::register_allows(std::uint64_t now) {
   if (register_taken_since_ == operation::no_deadline) register_taken_since_ = now;
   // A polled command in the register has until its own deadline, even if it is detached. Without
   // such a command, the register is stuck after go_limit.
-  const bool stuck = register_owner_ != command::no_slot ? now >= slots_[register_owner_].deadline
-                                                         : now - register_taken_since_ >= go_limit;
-  if (stuck) end_queued(transport_error::timeout);
+  const bool late = register_owner_ != command::no_slot ? now >= slots_[register_owner_].deadline
+                                                        : now - register_taken_since_ >= go_limit;
+  if (late) end_queued(transport_error::timeout);
   return false;
 }
 

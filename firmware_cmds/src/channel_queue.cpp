@@ -50,8 +50,8 @@ void channel::submit(command_client& client, command& c) {
   reactor_.watch(c);
   reactor_.wake();
   if (r.key.kind != object_kind::none) {
-    if (key_line* const ahead = lines_.find(r.key); ahead != nullptr)
-      return ahead->waiting.push_back(c);
+    if (key_line* const line = lines_.find(r.key); line != nullptr)
+      return line->waiting.push_back(c);
     lines_.add(c.line_, r.key);
   }
   make_ready(c, false);

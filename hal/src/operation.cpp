@@ -22,7 +22,7 @@ bool operation::restart() {
 
 void operation::drop() {
   if (!under_way()) return;
-  const callback told = tells_drop_ ? callback_ : nullptr;
+  const callback on_drop = tells_drop_ ? callback_ : nullptr;
   callback_ = nullptr;
   dropped_ = true;
   if (outcome_.ok() && state_ != phase::ended) outcome_ = driver_error::cancelled;
@@ -30,7 +30,7 @@ void operation::drop() {
   if (!done()) complete(outcome_);
   // This call is the last access to the operation. The callback must not restart the operation,
   // which is about to be destroyed.
-  if (told != nullptr) told(*this, context_);
+  if (on_drop != nullptr) on_drop(*this, context_);
 }
 
 void operation::complete(status s) {

@@ -21,7 +21,7 @@ struct command_slot {
     in_flight,
     in_doubt,  ///< timed out, detached or failed with the device; `command` is null
     settled,   ///< answered late, or the device was reset
-    told,      ///< the same, and the leases are settled after the current delivery of commands
+    due,       ///< the same, and the leases are settled after the current delivery of commands
   };
   freehca::command* command = nullptr;
   list<lease> leases;
