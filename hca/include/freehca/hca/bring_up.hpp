@@ -39,17 +39,18 @@ enum class bring_up_step : std::uint8_t {
 };
 inline constexpr unsigned bring_up_steps = 26;
 
-/// "QUERY_FW", "taking ownership" ...; "" for what is no step.
+/// Returns the name of a step, such as "QUERY_FW" or "taking ownership". Returns "" if `step` is
+/// not a step.
 const char* name_of(bring_up_step step);
 
-/// Where the last bring-up or teardown stopped.
+/// The step at which the last bring-up or teardown stopped, and the reason.
 struct sequence_failure {
   bring_up_step step{};
-  /// As the function or command gave it: with a firmware or transport origin, `where` is the
-  /// opcode.
+  /// The status that the function or the command returned. If its origin is the firmware or the
+  /// transport, `where` is the opcode.
   status cause;
-  /// With driver_error::exceeds_limits: how many of `cause.where()` (a budget::item) the device
-  /// asked for, and how many there are.
+  /// If `cause` is driver_error::exceeds_limits, `cause.where()` is a budget::item. The device
+  /// asked for `asked` of it, and the budget has `bound`.
   std::uint64_t asked = 0, bound = 0;
 };
 

@@ -7,47 +7,52 @@
 
 namespace freehca {
 
-/// How large the device is made: everything that costs memory. Table sizes are logarithms of all
-/// entries, those that the firmware keeps for itself included; what is lent for a table grows with
-/// its use. Constant for the life of a device object.
+/// The sizes of everything in a device that costs memory. A table size is the logarithm of the
+/// number of all entries, including those that the firmware keeps for itself. The memory lent for a
+/// table grows with the use of the table. A budget is constant for the life of a device object.
 struct budget {
-  unsigned log_qps = 11;   ///< firmware keeps 64 to 1088 of them
-  unsigned log_srqs = 8;   ///< firmware keeps 64
-  unsigned log_cqs = 9;    ///< firmware keeps 128
-  unsigned log_eqs = 6;    ///< firmware keeps 4 to 32
-  unsigned log_mpts = 11;  ///< memory regions; firmware keeps 16 to 256
+  unsigned log_qps = 11;   ///< the firmware keeps 64 to 1088 QPs
+  unsigned log_srqs = 8;   ///< the firmware keeps 64 SRQs
+  unsigned log_cqs = 9;    ///< the firmware keeps 128 CQs
+  unsigned log_eqs = 6;    ///< the firmware keeps 4 to 32 EQs
+  unsigned log_mpts = 11;  ///< memory regions; the firmware keeps 16 to 256 entries
   unsigned log_mtts = 18;  ///< translation entries, one for each page of a region or queue
-  unsigned log_mcgs = 7;   ///< multicast groups, hash table and overflow entries together
-  /// Of a multicast group's entry in bytes, 6 to 12: 8 is 56 queue pairs of a group, as ConnectX-2
-  /// has them.
+  unsigned log_mcgs = 7;   ///< multicast groups: the sum of hash table and overflow entries
+  /// The size of the entry of a multicast group in bytes, 6 to 12. With 8, a group has room for 56
+  /// queue pairs, as on ConnectX-2.
   unsigned log_mcg_entry_bytes = 8;
-  unsigned log_rdmarc_per_qp = 4;  ///< RDMA reads and atomics outstanding at a responder
+  unsigned log_rdmarc_per_qp = 4;  ///< outstanding RDMA reads and atomics at a responder
 
   unsigned completion_event_queues = 1;  ///< 0 to most_completion_event_queues
-  /// Of event queues, at least: they are made as large as command_slots and log_cqs need them.
+  /// The minimum sizes of the event queues. The driver enlarges them if command_slots or log_cqs
+  /// need more entries.
   unsigned log_asynchronous_eq_entries = 8;
   unsigned log_completion_eq_entries = 10;
-  unsigned command_slots = 16;  ///< commands in flight or in doubt; firmware may allow less
+  unsigned command_slots = 16;  ///< commands in flight or in doubt; the firmware may allow fewer
   unsigned log_largest_lent_run =
-      8;  ///< of pages lent in one piece where the arena has them; 0: single pages
+      8;  ///< pages of the largest run that the driver lends at once; 0: single pages
 
-  /// Context memory that nobody needs any more is kept for this long, and at most so many blocks of
-  /// it (a page each), in case that it is needed again; the time is the platform's clock's.
+  /// A block of context memory that has no user is kept as a spare block, in case it is needed
+  /// again. At most spare_context_blocks blocks (usually one page each) are kept. The driver takes
+  /// them back spare_context_ns nanoseconds of the platform's clock after the oldest of them became
+  /// spare.
   std::uint32_t spare_context_blocks = 32;
   std::uint64_t spare_context_ns = 10'000'000;
 
-  /// DMA memory, in bytes. The firmware tells only when it runs how much it needs of the first two
-  /// (captures: 6 MiB and 9 MiB); a bring-up that finds too little says so.
+  /// DMA memory, in bytes. The firmware reports only during bring-up how much it needs of the first
+  /// two (captures: 6 MiB and 9 MiB). If they are too small, the bring-up fails with
+  /// driver_error::exceeds_limits.
   std::size_t firmware_bytes = std::size_t{8} << 20;
   std::size_t auxiliary_bytes = std::size_t{12} << 20;
   std::size_t context_bytes = std::size_t{6} << 20;
-  std::size_t queue_bytes = std::size_t{8} << 20;      ///< rings of all queues, pages
-  std::size_t doorbell_bytes = std::size_t{16} << 10;  ///< doorbell records, a cache line each
+  std::size_t queue_bytes = std::size_t{8} << 20;      ///< rings of all queues, in whole pages
+  std::size_t doorbell_bytes = std::size_t{16} << 10;  ///< doorbell records, one cache line each
 
   static constexpr unsigned most_completion_event_queues = 15;
 
-  /// What `where` of driver_error::no_memory and ::no_resource means when the device's own stores
-  /// run out, and of ::exceeds_limits when the firmware asks for more than they hold.
+  /// The meaning of `where` in driver_error::no_memory and ::no_resource, if a store of the device
+  /// is exhausted. Also the meaning of `where` in ::exceeds_limits, if the firmware asks for more
+  /// than a store holds.
   enum class item : std::uint8_t {
     storage = 1,
     dma,

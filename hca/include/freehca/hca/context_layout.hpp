@@ -12,8 +12,7 @@
 
 namespace freehca {
 
-/// The tables of context memory. Those of one group have an entry each for every object of the
-/// group.
+/// The tables of context memory. Each object of a group has one entry in each table of the group.
 enum class context_table : std::uint8_t {
   qpc,
   auxc,
@@ -41,22 +40,22 @@ constexpr const char* name_of(context_table t) {
 enum class context_group : std::uint8_t { qp, srq, cq, eq, mpt, mtt, mcg };
 inline constexpr unsigned context_groups = 7;
 
-/// Where the tables lie in context memory and how each is divided into blocks, which are lent and
-/// taken back.
+/// The addresses of the tables in context memory, and the division of each table into blocks. The
+/// driver lends context memory and takes it back by blocks.
 struct context_layout {
   struct place {
     std::uint64_t base = 0;        ///< address in context memory
-    unsigned log_entry_bytes = 0;  ///< of all that one object has in the table
+    unsigned log_entry_bytes = 0;  ///< size of all entries of an object in the table
     unsigned log_block = 0;        ///< objects of one block
   };
   struct group_shape {
-    context_table first;  ///< its tables are first, first + 1, ...
+    context_table first;  ///< the tables of the group are first, first + 1, ...
     unsigned tables;
   };
 
   place tables[context_tables_count];
   std::uint64_t cmpt_base = 0;
-  std::uint64_t bytes = 0;  ///< of context memory in all: for SET_ICM_SIZE
+  std::uint64_t bytes = 0;  ///< size of all context memory, for SET_ICM_SIZE
   unsigned log_objects[context_groups] = {};
   unsigned log_mcg_hash = 0;
 
@@ -81,9 +80,9 @@ struct context_layout {
         &budget::log_mpts, &budget::log_mtts, &budget::log_mcgs};
     return b.*logs[static_cast<unsigned>(g)];
   }
-  /// The most blocks that a table is divided into. Storage has to be there before the device tells
-  /// how large its entries are: it is made for those that the known cards have, larger ones get
-  /// blocks of several pages.
+  /// Returns the maximum number of blocks of a table. The user must provide the storage before the
+  /// device reports its entry sizes. The storage is therefore sized for the entries of the known
+  /// cards. If the entries are larger, each block has several pages.
   static constexpr std::size_t most_blocks(const budget& b, context_table t) {
     const unsigned objects = log_objects_for(b, group_of(t)), block = smallest_log_block(b, t);
     return objects <= block ? 1 : std::size_t{1} << (objects - block);
@@ -93,7 +92,8 @@ struct context_layout {
     const unsigned block = table(t).log_block;
     return objects <= block ? 1 : std::uint32_t{1} << (objects - block);
   }
-  /// Of one block of the table: 1 but for entries that are larger than known.
+  /// Returns the number of pages of one block of the table. It is 1 unless the entries are larger
+  /// than those of the known cards.
   std::uint32_t block_pages(context_table t) const {
     const unsigned objects = log_objects[static_cast<unsigned>(group_of(t))];
     const unsigned block = table(t).log_block;
@@ -101,15 +101,17 @@ struct context_layout {
     return log <= log_page ? 1 : std::uint32_t{1} << (log - log_page);
   }
 
-  /// Places the tables, each aligned to its size, largest first. driver_error::bad_argument with
-  /// `where` a budget::item (a table that the firmware alone fills, or larger than the device
-  /// allows), transport_error::bad_reply (entry sizes that are no powers of two).
+  /// Places the tables in context memory. Each table is aligned to its size, and the largest comes
+  /// first. Errors: driver_error::bad_argument with a budget::item in `where` (the firmware
+  /// reserves the whole table, or the table is larger than the device allows;
+  /// budget::item::lent_pages if all tables are too large together), transport_error::bad_reply (an
+  /// entry size is not a power of two, or is out of range).
   status plan(const budget& b, const capabilities& c);
 
  private:
   static constexpr unsigned log_page = 12;
   static constexpr unsigned smallest_log_block(const budget& b, context_table t) {
-    // log2 of the largest entries seen (docs/hardware-model-core.md), by table.
+    // log2 of the largest known entry size of each table (docs/hardware-model-core.md).
     constexpr unsigned log_entries[context_tables_count] = {8, 8, 6, 5, 6, 7, 6,
                                                             7, 6, 7, 6, 7, 3, 8};
     const unsigned log = log_entries[static_cast<unsigned>(t)] +

@@ -17,10 +17,11 @@
 
 namespace freehca {
 
-/// Asks for context memory of objects, or gives it up. Outcomes besides those of MAP_ICM and
-/// UNMAP_ICM: driver_error::no_memory (budget::item::lent_pages), ::bad_argument (numbers beyond
-/// the table), ::busy (a block is in doubt after a command that was not answered), ::cancelled, and
-/// transport_error::timeout past its deadline: then it holds nothing.
+/// A request to map or to release context memory of objects. Outcomes besides those of MAP_ICM and
+/// UNMAP_ICM: driver_error::no_memory (budget::item::lent_pages), ::bad_argument (a number is
+/// beyond the table), ::busy (a block is in doubt, or the device did not give it back),
+/// ::cancelled, transport_error::timeout (the deadline has passed), ::reset. A mapping request that
+/// fails holds nothing.
 class context_request : public operation {
  public:
   [[gnu::noinline]] constexpr context_request() {}
@@ -29,19 +30,22 @@ class context_request : public operation {
  private:
   friend class context_tables;
   context_group group_{};
-  std::uint32_t first_ = 0, end_ = 0;  // objects; equal: it holds nothing
+  std::uint32_t first_ = 0, end_ = 0;  // objects; if equal, the request holds nothing
   status trouble_;
   bool maps_ = false;
-  bool held_ = false;  // it has ended, and holds what it mapped
+  bool held_ = false;  // the request has ended, and its objects are mapped
 };
 
-/// Context memory (ICM) as the driver lends it to the device. An object has an entry in each table
-/// of its group; a table is divided into blocks, a page each, and an object holds the block of each
-/// table that its entry lies in. A block is mapped when the first object asks for it. When the last
-/// gives it up it is kept for a while, in case that another comes, and then taken back:
-/// budget::spare_context_blocks and ::spare_context_ns. One MAP_ICM takes as many waiting blocks as
-/// its mailbox holds, one UNMAP_ICM all neighbours that are due, and requests for a block that is
-/// under way join. Control owner's thread only.
+/// The context memory (ICM) that the driver lends to the device. An object has an entry in each
+/// table of its group. A table is divided into blocks, usually of one page. An object holds a
+/// reference to the block of each table that has its entry.
+///
+/// A block is mapped when the first object asks for it. When the last object releases it, the block
+/// becomes a spare block. The driver takes a spare block back after a while: see
+/// budget::spare_context_blocks and ::spare_context_ns. One MAP_ICM maps as many wanted blocks as
+/// its mailbox holds. One UNMAP_ICM takes back all unwanted blocks that are neighbours. If a block
+/// is being mapped already, a further request waits for the same MAP_ICM. Only the control owner's
+/// thread uses this class.
 class context_tables {
  public:
   static constexpr std::size_t storage_bytes_for(const budget& b);
@@ -50,55 +54,59 @@ class context_tables {
   context_tables(const context_tables&) = delete;
   context_tables& operator=(const context_tables&) = delete;
 
-  /// Everything outlives the tables; `storage` is storage_bytes_for(b), aligned to 16.
+  /// All arguments outlive the tables. `storage` has storage_bytes_for(b) bytes, aligned to 16.
   void open(const budget& b, const context_layout& layout, const platform& host, channel& commands,
             page_lender& lender, std::byte* storage);
-  /// Nothing may be lent: see forget().
+  /// No context memory may be lent: see forget().
   void close();
   bool is_open() const { return blocks_ != nullptr; }
 
-  /// Completes when objects [first, first + count) have context memory in all tables of the group.
-  /// On any error nothing is held.
+  /// Maps objects [first, first + count). The request completes when these objects have context
+  /// memory in all tables of the group. On any error it holds nothing.
   void map(context_request& r, context_group group, std::uint32_t first, std::uint32_t count = 1) {
     start(r, group, first, count, true);
   }
-  /// Gives up what one map() got; completes when what is taken back at once has come back. An error
-  /// of UNMAP_ICM is told, but the objects are given up all the same: the pages stay out until a
-  /// reset.
+  /// Releases the objects of one map(). The request completes when the blocks that are taken back
+  /// at once have come back. If UNMAP_ICM fails, the request ends with that error, but the objects
+  /// are released nevertheless. The pages then stay lent: until a late answer or a reset if the
+  /// command was not answered, and until a reset if the firmware refused it. If the command was
+  /// never posted, the driver sends it again later.
   void unmap(context_request& r, context_group group, std::uint32_t first,
              std::uint32_t count = 1) {
     start(r, group, first, count, false);
   }
-  /// Takes back what is kept although nobody needs it.
+  /// Begins to take back all spare blocks.
   void release_spares();
 
-  /// Completes what ended, starts what waits. Called by the device's poll(). Returns the number of
-  /// requests that ended.
+  /// Completes the requests that have ended, and starts the next commands. Called by the device's
+  /// poll(). Returns the number of operations completed.
   unsigned poll();
   bool idle() const;
-  /// When poll() has something to do: 0 when something can be begun, else when what is kept has to
-  /// go; or never.
+  /// The time at which poll() has work. 0 if a command can be started or a request can end, else
+  /// the time at which spare blocks are taken back, or clock::never.
   std::uint64_t next_work() const {
     if (fresh_ || held_up_may_go()) return 0;
     return spares_.empty() ? clock::never : spares_due_;
   }
 
-  /// The first number from `first` on behind which `count` objects may get context memory: not
-  /// those of blocks that are in doubt, or that the device would not give back.
+  /// Returns the first number, from `first` on, such that `count` objects from there on can get
+  /// context memory. Skips blocks that are in doubt and blocks that the device did not give back.
   std::uint32_t first_usable(context_group group, std::uint32_t first, std::uint32_t count) const;
 
-  /// The device was reset, or the firmware's state is gone for another reason: all pages come back,
-  /// requests under way end with transport_error::reset, references count no more.
+  /// Reports that the device was reset, or that the firmware has lost its state for another reason.
+  /// All pages are taken back, all references are dropped, and requests under way end with
+  /// transport_error::reset.
   void forget();
 
-  /// Memory behind the entry of object `number`, from there to the end of what is contiguous. The
-  /// object must be mapped. Written by the driver for the translation table (hardware's contract)
-  /// and for a dMPT's status at re-registration only, through the dma accessors.
+  /// Returns the memory of the entry of object `number`, from the entry to the end of the
+  /// contiguous memory. The object must be mapped. The driver writes only the translation table (as
+  /// the hardware requires), and the status of a dMPT at re-registration. It uses the dma accessors
+  /// for this.
   dma_region memory(context_table table, std::uint32_t number) const;
   bool mapped(context_group group, std::uint32_t number) const;
 
-  /// Address in context memory of an entry, and the offset from the table's start that MTT
-  /// references take.
+  /// address() returns the address of an entry in context memory. translation_offset() returns the
+  /// offset of an entry from the start of the MTT table, as references to MTTs need it.
   std::uint64_t address(context_table table, std::uint32_t number) const {
     return layout_->table(table).base +
            (std::uint64_t{number} << layout_->table(table).log_entry_bytes);
@@ -111,9 +119,10 @@ class context_tables {
   std::uint64_t bytes_lent(context_table table) const;
   std::uint32_t blocks_lent() const {
     return blocks_lent_;
-  }  ///< also those kept, and those in doubt
-  std::uint32_t blocks_kept() const { return spare_count_; }  ///< although nobody needs them
-  /// Objects that requests have mapped or are mapping, each as often as it was asked for.
+  }  ///< including the spare blocks and the blocks in doubt
+  std::uint32_t blocks_kept() const { return spare_count_; }  ///< spare blocks
+  /// The number of objects that requests have mapped or are mapping. An object counts once for each
+  /// request.
   std::uint64_t objects_held() const { return objects_held_; }
 
  private:
@@ -122,7 +131,7 @@ class context_tables {
     wanted,
     mapping,
     mapped,
-    spare,  // mapped, and nobody needs it
+    spare,  // mapped, without a user
     unwanted,
     unmapping,
     doubtful,
@@ -134,7 +143,7 @@ class context_tables {
   std::uint64_t block_address(const block& b) const;
   block* next_block(const context_request& r, const block* b) const;
 
-  // context_requests.cpp: who wants what
+  // context_requests.cpp: references of requests to blocks
   void start(context_request& r, context_group group, std::uint32_t first, std::uint32_t count,
              bool maps);
   void give_back(context_request& r);
@@ -161,7 +170,7 @@ class context_tables {
   }
   void end_unmapping();
   void take_back(block& b);
-  // From the command's callback, and so ahead of the settlement of its leases.
+  // The first two are called from the callback of the command, before its leases are settled.
   static void on_mapped(operation& op, void* self) noexcept;
   static void on_unmapped(operation& op, void* self) noexcept;
   static void settled(lease& which, const settlement& end, void* of) noexcept;
@@ -171,7 +180,8 @@ class context_tables {
   channel* commands_ = nullptr;
   page_lender* lender_ = nullptr;
   block* blocks_ = nullptr;
-  layouts::image<layouts::map_entry>* entries_ = nullptr;  // of the MAP_ICM under way
+  // of the MAP_ICM that is being made or in flight
+  layouts::image<layouts::map_entry>* entries_ = nullptr;
   std::uint32_t first_block_of_[context_tables_count + 1] = {};
   std::uint32_t blocks_lent_ = 0;
   std::uint64_t objects_held_ = 0;
@@ -181,7 +191,7 @@ class context_tables {
   bool fresh_ = false;  // poll() has something to do
 
   list<block> wanted_, mapping_, spares_, unwanted_, unmapping_;
-  list<block> held_up_;  // unwanted, but commands in doubt are in the way
+  list<block> held_up_;  // unwanted, but UNMAP_ICM waits until no command is in doubt
   list<context_request> waiting_;
   firmware_command<commands::map_icm> map_;
   firmware_command<commands::unmap_icm> unmap_{std::uint64_t{0}, std::uint32_t{0}};
@@ -194,7 +204,8 @@ struct context_tables::block : list_node {
   std::uint32_t index = 0;  // in its table
   context_table table{};
   block_state state = block_state::absent;
-  bool unmap_in_doubt = false;  // with state doubtful: it is UNMAP_ICM that was not answered
+  // with state doubtful: the command that was not answered is UNMAP_ICM
+  bool unmap_in_doubt = false;
   lease pages_at_risk;
   lease mapping_at_risk;
 

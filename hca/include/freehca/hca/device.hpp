@@ -26,59 +26,65 @@
 
 namespace freehca {
 
-/// Of device_setup. No source: chosen (docs/decisions/bring-up.md).
+/// The defaults of device_setup::port_wait and ::link_wait. No source: chosen
+/// (docs/decisions/bring-up.md).
 inline constexpr std::uint64_t default_port_wait = clock::seconds(10);
 inline constexpr std::uint64_t default_link_wait = clock::seconds(2);
 
-/// What a device object is made of. Platform and storage outlive it.
+/// The parameters of device::open(). Platform and storage outlive the device object.
 struct device_setup {
   freehca::platform platform;
   freehca::budget budget;
   std::byte* storage = nullptr;  ///< device::storage_bytes(budget), aligned to 16
   std::size_t storage_bytes = 0;
-  bool use_interrupts = true;  ///< false: event queues are polled
-  /// How often poll() looks for an internal error of the device, in nanoseconds, from INIT_HCA
-  /// until teardown: a port that polls by next_deadline() learns of one at most this much later.
-  /// More than 0; clock::never: not at all. Linux looks every 5 s (6.1 catas.c); one read of a
-  /// register is cheap, so oftener. No source: chosen.
+  bool use_interrupts = true;  ///< if false, event queues are polled
+  /// The time between two checks for an internal error of the device, in nanoseconds. poll() checks
+  /// from INIT_HCA until teardown. If the platform's port polls by next_deadline(), the driver
+  /// detects an error at most this much later. The value must be more than 0. With clock::never,
+  /// poll() checks only after INIT_HCA and at the end of each bring-up. Linux checks every 5 s (6.1
+  /// catas.c). One check reads one register, so the driver checks more often. No source: chosen.
   std::uint64_t health_interval = clock::milliseconds(100);
-  /// How long bring-up waits for its InfiniBand ports to become active, in nanoseconds; 0: not at
-  /// all. A deadline of the bring-up ends the wait earlier. A port that is not active by then is no
-  /// failure of the bring-up: event_sinks::port tells when it becomes active.
+  /// The maximum time that bring-up waits for its InfiniBand ports to become active, in
+  /// nanoseconds. With 0 it does not wait. A deadline of the bring-up ends the wait earlier. If a
+  /// port is not active by then, the bring-up does not fail: event_sinks::port reports when the
+  /// port becomes active.
   std::uint64_t port_wait = default_port_wait;
-  /// How much of that a port gets to hear something at the other end of its cable. One that does
-  /// not has no cable, as far as anybody can tell; should its link come up later, event_sinks::port
-  /// says so.
+  /// The part of port_wait in which a port must detect a partner at the other end of its cable, in
+  /// nanoseconds. A port that detects none is assumed to have no cable, and the bring-up waits for
+  /// it no longer. If its link comes up later, event_sinks::port reports it.
   std::uint64_t link_wait = default_link_wait;
-  /// Takes a device whose semaphores are held, after an owner that died without giving them back:
-  /// that of ownership at once, that of the flash after the time that a tool may hold it. Whoever
-  /// says this answers for nobody else being at the device.
+  /// If true, the driver takes a device whose semaphores are held, because the last owner died and
+  /// did not release them. It ignores the ownership semaphore at once. It ignores the flash
+  /// semaphore after the maximum time that a tool may hold it. The caller guarantees that no other
+  /// process uses the device.
   bool take_over = false;
-  /// Called from the thread of another owner when the control owner sleeps (prepare_to_sleep) and
-  /// is asked for something. Null: it does not sleep, or wakes up by itself.
+  /// Wakes the control owner. Another owner's thread calls it if it has a request while the control
+  /// owner sleeps (prepare_to_sleep()). Null if the control owner does not sleep, or wakes up by
+  /// itself.
   inbox::waker wake = nullptr;
   void* wake_context = nullptr;
 };
 
 enum class device_state : std::uint8_t {
   closed,
-  down,  ///< nothing is lent, the device belongs to nobody
+  down,  ///< no memory is lent, and the driver does not own the device
   bringing_up,
   up,
   tearing_down,
-  /// Bring-up ended, but a command of it was not answered: what it put at risk is still held.
+  /// The bring-up ended, but one of its commands was not answered. The resources that this command
+  /// put at risk are in doubt.
   in_doubt,
   failed,  ///< the device is gone or in error: tear_down() resets it
 };
 
-/// The control owner of one adapter. Everything runs from poll() on one thread; no call waits.
+/// The control owner of one adapter. All work is done inside poll(), on one thread. No call waits.
 class device {
  public:
-  /// Bytes of `device_setup::storage` for a budget.
+  /// Returns the bytes of `device_setup::storage` that a budget needs.
   static constexpr std::size_t storage_bytes(const budget& b) {
     return device_plan(b).storage_bytes;
   }
-  /// Bytes of DMA memory that open() asks the platform for, in one block.
+  /// Returns the bytes of DMA memory that open() requests from the platform, in one block.
   static constexpr std::size_t dma_bytes(const budget& b) { return device_plan(b).dma_bytes; }
 
   device() = default;
@@ -86,68 +92,84 @@ class device {
   device& operator=(const device&) = delete;
   ~device() { close(); }
 
-  /// Maps the BARs and gets the DMA memory; sends nothing to the device. driver_error::bad_argument
-  /// (`where`, if not 0: the budget::item that is too large for another one), ::no_memory (`where`:
-  /// budget::item), or what the platform said.
+  /// Maps the BARs and allocates the DMA memory. Sends nothing to the device. Errors:
+  /// driver_error::bad_argument (if `where` is not 0, it is the budget::item that is too large for
+  /// another one), ::no_memory (`where`: budget::item), ::bad_state (the device is open already),
+  /// transport_error::bad_reply (BAR 0 is too small), or the error of the platform.
   status open(const device_setup& setup);
-  /// Gives back what open() got. The device should be down; else it is made to leave memory alone
-  /// first, by the platform's reset or by switching bus mastering off (docs/decisions/closing.md).
-  /// It waits for nothing.
+  /// Releases the resources of open(). The device should be down. If it is not, close() first keeps
+  /// it from memory, by the platform's reset or by switching bus mastering off
+  /// (docs/decisions/closing.md). close() waits for nothing.
   void close();
 
-  /// Reset, firmware, context memory, event queues, ports. The device must be down. The outcome's
-  /// `where` is the bring_up_step; failure() has the cause. Refused by the firmware: everything is
-  /// undone before the operation completes. Not answered: the operation completes at once, the
-  /// device is in_doubt, and undoes the rest by itself from poll() when the answer comes late;
-  /// tear_down() ends the wait by a reset. driver_error::busy at take_ownership: somebody else owns
-  /// the device. A cancelled one is undone first; a reset that has begun is finished before that.
-  /// One past its deadline ends in the same way, with transport_error::timeout; the wait for the
-  /// ports, which is its last step, ends ahead of the deadline, and the bring-up succeeds.
+  /// Resets the device and starts the firmware, context memory, event queues and ports. The device
+  /// must be down. The outcome's `where` is the bring_up_step. failure() has the cause.
+  /// driver_error::busy at take_ownership means that another driver owns the device.
+  ///
+  /// If the firmware refuses a command, the driver undoes all steps before the operation completes.
+  /// If a command is not answered, the operation completes at once, and the device is in_doubt.
+  /// poll() undoes the other steps when the late answer comes. tear_down() ends the doubt by a
+  /// reset.
+  ///
+  /// If the operation is cancelled, the driver undoes all steps before the operation completes. If
+  /// a reset has begun, the driver finishes it first. If the deadline passes, the operation ends in
+  /// the same way, with transport_error::timeout. The wait for the ports is the last step. It ends
+  /// before the deadline, and the bring-up then succeeds.
   void bring_up(operation& done);
 
-  /// Takes everything back, in the opposite order. From any state; a device that cannot be talked
-  /// to, or whose users still hold something, perhaps in doubt, is reset, or at least kept from
-  /// memory, and their objects are gone. Ends in device_state::down. Past its deadline it asks the
-  /// device no further, but resets it; the outcome says transport_error::timeout. With other owners
-  /// the device is reset, and each of them has to let go of it, by its poll(): one that never polls
-  /// is waited for without end (awaited_owner() names it), or until ten seconds after the reset
-  /// where the operation was cancelled or is past its deadline; the device is then failed.
+  /// Undoes all steps in reverse order, from any state. The device is then down. If the device does
+  /// not answer, or if users still hold objects or have commands in doubt, the driver resets the
+  /// device. If the reset fails, the driver switches bus mastering off, so that the device cannot
+  /// access memory. In both cases the objects of the users are gone. If both fail and the device is
+  /// not gone, the device is failed. If the deadline passes, the driver sends no further commands
+  /// but resets the device, and the outcome is transport_error::timeout.
+  ///
+  /// If there are event owners, the driver resets the device. Each event owner must then stop using
+  /// it, in its poll(). The operation waits without limit for an event owner that does not poll
+  /// (awaited_owner() returns its name). If the operation is cancelled or its deadline passes, it
+  /// waits at most until ten seconds after the reset. If an event owner still uses the device then,
+  /// the device is failed.
   void tear_down(operation& done);
 
-  /// From any state to up, by one operation: resets the device, takes everything back, and brings
-  /// it up again. Objects are gone and commands end as by a tear_down() that resets. A device that
-  /// is down is brought up. Cancelled or past its deadline it ends when a reset that has begun is
-  /// over; the device is then down, or as a bring_up() that was broken off leaves it. Outcomes as
-  /// bring_up().
+  /// Resets the device, undoes all steps, and brings the device up again, from any state. Objects
+  /// are gone and commands end as in a tear_down() that resets. If the device is down, recover() is
+  /// a bring_up(). If the driver is undoing a bring-up already, recover() continues that without a
+  /// reset. If the operation is cancelled or its deadline passes, it ends after a reset that has
+  /// begun. The device is then down, or in the state that an interrupted bring_up() leaves. The
+  /// outcomes are those of bring_up().
   void recover(operation& done);
 
-  /// Looks at commands, the asynchronous event queue, sequences, and now and then at the device's
-  /// health. Completion contexts are polled by their owners. Returns the number of operations and
-  /// events handled.
+  /// Processes mail, the asynchronous event queue, commands, context memory and sequences. Checks
+  /// the device's health at intervals. The owners of completion contexts poll these themselves.
+  /// Returns the number of operations and events handled.
   unsigned poll();
-  /// When poll() is due at the latest if no interrupt comes, on the platform's clock; 0: at once.
+  /// Returns the latest time of the next poll() if no interrupt comes, on the platform's clock. 0
+  /// means at once.
   std::uint64_t next_deadline() const;
-  /// Before the control owner's thread sleeps, when poll() has found nothing: false means that
-  /// another owner has asked for something since. True: device_setup::wake is called when one does.
+  /// Called by the control owner's thread before it sleeps, after a poll() that found nothing to
+  /// do. Returns false if another owner has made a request since. If it returns true, the next
+  /// request of another owner calls device_setup::wake.
   bool prepare_to_sleep() { return control_.reactor.mail.prepare_to_sleep(); }
 
-  /// From interrupt context or any thread, one at a time for each vector: vector `vector` fired.
-  /// Already wired when the platform arms.
+  /// Reports that interrupt vector `vector` fired. Called in interrupt context or by any thread.
+  /// Calls for the same vector must not overlap. If the platform has armed the interrupts, it calls
+  /// this function already.
   void on_interrupt(unsigned vector) noexcept;
-  /// The platform knows that the device is lost (hot removal): everything ends with
-  /// transport_error::gone. On the control owner's thread; verbs_events::device_failed is called
-  /// from inside it.
+  /// Reports that the device is lost (hot removal). Everything under way ends with
+  /// transport_error::gone. Called on the control owner's thread. verbs_events::device_failed is
+  /// called before lost() returns.
   void lost();
 
   device_state state() const { return state_; }
   bool up() const { return state_ == device_state::up; }
-  /// Where the last sequence stopped; ok when it did not.
+  /// The step at which the last sequence stopped, and the cause. The cause is ok if the sequence
+  /// did not fail.
   const sequence_failure& failure() const { return sequence_.failure; }
   static const char* step_name(bring_up_step step);
-  /// The step that a sequence is in, for progress.
+  /// The current step of a sequence, to show progress.
   bring_up_step step() const { return sequence_.step(); }
 
-  // What verbs objects stand on; valid while the device is up.
+  // The resources of verbs objects. Valid while the device is up.
   const freehca::platform& platform() const { return setup_.platform; }
   const freehca::budget& opened_with() const { return setup_.budget; }
   const freehca::capabilities& capabilities() const { return capabilities_; }
@@ -159,52 +181,57 @@ class device {
   dma_arena& arena() { return control_.arena; }
   /// Doorbell records, unit 64. Valid from open() on.
   dma_arena& doorbells() { return control_.doorbells; }
-  /// A UAR page for the driver's own use, shared by all who do not want one of their own.
+  /// The UAR page of the driver. All users without a UAR page of their own share it.
   const uar_page& uar() const { return control_.uar; }
-  /// Completion queues are bound to contexts 0 to completion_contexts() - 1.
+  /// The number of completion contexts. A completion queue is bound to one of the contexts 0 to
+  /// completion_contexts() - 1.
   unsigned completion_contexts() const { return completion_contexts_; }
   event_context& completion_context(unsigned i) { return events_[i + 1]; }
   event_context& asynchronous_context() { return events_[0]; }
-  /// Completion context `i` is polled by an owner of its own (event_verbs).
+  /// True if an event owner (event_verbs) polls completion context `i`.
   bool has_owner(unsigned i) const { return owners_.at(i) != nullptr; }
-  /// A sequence waits for this owner to let go of a device that was reset, and goes on when it is
-  /// polled; null: for none.
+  /// The name of the event owner that a sequence waits for, or null. The sequence continues when
+  /// this owner has polled and has stopped using the device that was reset.
   const char* awaited_owner() const { return owners_.awaited(); }
-  /// When event queues have to be looked at although no interrupt tells of anything; clock::never:
+  /// The time at which event queues must be polled although no interrupt came. clock::never if
   /// interrupts work.
   std::uint64_t next_look_at_events() const;
-  /// The same for the queue of another owner: also when interrupts work but `of` shares its vector.
+  /// The same for the queue of an event owner. If `of` shares its vector, the queue must be polled
+  /// even if interrupts work.
   std::uint64_t next_look_at_events(const event_context& of) const;
 
-  /// Events of all kinds go here, but for those of completion contexts that have an owner of their
-  /// own, and of its objects; set before they can come.
+  /// Sets the sinks of all events, except the events of a completion context with an event owner
+  /// and of the objects of this owner. Must be called before the first event can come.
   void set_sinks(const event_sinks& to);
   bool has_sinks() const { return sinks_.context != nullptr; }
-  /// The generation that the handles of one more verbs begin with. All devices of a program draw
-  /// from one sequence, whose values are far apart, so that each verbs takes a handle of any other
-  /// for a stale one. Never 0 in the first 2^31 calls. Any thread.
+  /// Returns the generation of the first handles of one more verbs object. All devices of a program
+  /// draw from one sequence. Its values are far apart, so that each verbs object treats a handle of
+  /// another one as stale. Never 0 in the first 2^31 calls. Called by any thread.
   static std::uint32_t next_generation();
-  /// Port 1 or 2 as last read; read anew when the device reports a change.
+  /// The attributes of port 1 or 2 as last read. The driver reads them again when the device
+  /// reports a change.
   const port_attributes& port(unsigned number) const { return ports_.attributes(number); }
 
-  /// INIT_PORT was answered with ok, or is on its way, and CLOSE_PORT was not: port_operation.
+  /// True if INIT_PORT was answered with ok or is in flight, and CLOSE_PORT was not answered with
+  /// ok. See port_operation.
   bool port_open(unsigned number) const { return ports_.control(number).open; }
 
   device_info info() const;
   device_holdings holdings() const;
 
  private:
-  struct steps;  // what the table of bring-up is made of: src/steps.hpp
+  struct steps;  // the functions of the bring-up table: src/steps.hpp
   friend struct steps;
   friend class port_operation;
   friend class event_verbs;
 
-  /// What is lent to the firmware as a whole: its own area, the auxiliary area.
+  /// An area of memory that is lent to the firmware as a whole: its own area, or the auxiliary
+  /// area.
   struct lent_area {
     lent_pages pages;
-    std::uint32_t cursor = page_run::none;  // the run that the next command lends first
-    bool lent = false;                      // the firmware has, or may have, some of it
-    bool lent_before = false;               // ... before the command under way
+    std::uint32_t cursor = page_run::none;  // the first run that the next command lends
+    bool lent = false;                      // the firmware has, or may have, a part of the area
+    bool lent_before = false;               // the value of `lent` before the command under way
     lease pages_at_risk{lease_kind::page, 0, &lent_area::settled, this};
     static void settled(lease& which, const settlement& end, void* of) noexcept;
   };
@@ -225,7 +252,7 @@ class device {
   void reset_done(status outcome);
   bool owners_have_stopped();
   bool owners_have_let_go();
-  /// A sequence that waits for owners looks again.
+  /// Makes a sequence that waits for event owners check them again.
   void go_on();
   void forget_everything();
   void wait_for_late_answers();
@@ -242,22 +269,22 @@ class device {
   void take_condition(layouts::event_type what);
   void refresh_ports(std::uint64_t now);
   void connect_events(event_context& e);
-  /// The interrupt vector of an event queue; 0 is the asynchronous one.
+  /// Returns the interrupt vector of an event queue. Queue 0 is the asynchronous one.
   unsigned vector_of(unsigned queue) const;
   bool is_shared(unsigned vector) const;
   static void on_notify(void* self, unsigned vector) noexcept;
 
-  // Ahead of all else: what the steps reach most often is near the beginning. What they ask is
-  // below.
+  // The members that the steps access most often come first, at small offsets. `sequence_` only
+  // keeps a reference to `control_`, which is constructed after it.
   device_sequence sequence_{control_.reactor};
-  device_setup setup_;              // with the table below
-  platform_operations operations_;  // what the driver knows of the port's
+  device_setup setup_;              // its table of operations is operations_
+  platform_operations operations_;  // the part of the platform's table that the driver knows
   pci_function function_;
   device_state state_ = device_state::closed;
   mmio_region bar0_, bar2_;
   device_control control_;
   freehca::capabilities capabilities_;
-  device_info info_;  // without its ports
+  device_info info_;  // without the ports
   device_ports ports_;
   owner_registry owners_;
   event_context events_[1 + budget::most_completion_event_queues];
@@ -268,16 +295,16 @@ class device {
   guid_query guid_query_;
   subnet_query node_query_;
 
-  // What the firmware has, or may have.
+  // Memory that the firmware has, or may have.
   lent_area firmware_, auxiliary_;
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   bool interrupts_armed_ = false;
-  // How many vectors there are. Read by whoever calls on_interrupt(), also while they are armed
-  // again.
+  // The number of interrupt vectors. Each caller of on_interrupt() reads it, also while interrupts
+  // are armed again.
   std::atomic<unsigned> vectors_{1};
   bool reserved_mapped_[context_groups] = {};
   std::uint64_t objects_of_its_own_ =
-      0;  // with context memory when it came up: the rest is its users'
+      0;  // objects that held context memory at the end of bring-up; further ones are of users
   event_queue_parts queue_parts_[1 + budget::most_completion_event_queues];
   /// The number and the ring of the event queue that the command under way creates or destroys.
   lease eq_number_at_risk_{lease_kind::number, 1, nullptr, nullptr};

@@ -19,16 +19,16 @@
 
 namespace freehca {
 
-/// What a device commands its adapter with, and what it has to give: the command channel, memory,
-/// context memory, numbers, UAR pages. The steps of bring-up open it part by part.
+/// The command channel and the resources of a device: DMA memory, context memory, numbers, UAR
+/// pages. The steps of bring-up open the parts one after the other.
 class device_control {
  public:
   dma_arena arena;           ///< rings and buffers, unit 4096
   dma_arena doorbells;       ///< doorbell records, unit 64
-  freehca::reactor reactor;  ///< of the control owner
+  freehca::reactor reactor;  ///< the control owner's
   channel commands{reactor};
   page_lender lender;
-  /// Of one MAP_FA or MAP_ICM_AUX.
+  /// The entries of one MAP_FA or MAP_ICM_AUX.
   layouts::image<layouts::map_entry>* area_entries = nullptr;
   context_layout layout;
   context_tables contexts;
@@ -36,15 +36,15 @@ class device_control {
   uar_pages uars;
   uar_page uar;  ///< for the driver's own use
 
-  /// Gets the DMA memory and divides it. All of it outlives this.
+  /// Allocates the DMA memory and divides it. All arguments outlive this object.
   status open(const budget& b, const platform& p, std::byte* storage);
   void close();
   status open_commands(const mmio_region& hcr);
   status open_contexts(const capabilities& can);
   status open_numbers(const mmio_region& pages, const capabilities& can);
   void close_numbers();
-  /// Objects, context memory beyond that of so many objects, or commands in doubt: step by step the
-  /// device could not be taken from them.
+  /// True if users have objects, if more than `objects_of_its_own` objects have context memory, or
+  /// if commands are in doubt. An orderly teardown, step by step, is then not possible.
   bool held_by_users(std::uint64_t objects_of_its_own) const;
   device_holdings holdings() const;
 

@@ -11,29 +11,32 @@
 
 namespace freehca {
 
-/// What users ask of a device. Filled from bring-up on; memory and counts are of the moment.
+/// A description of a device for users. The steps of bring-up fill it in. Memory sizes and counts
+/// are those of the moment.
 struct device_info {
   std::uint16_t pci_vendor = 0, pci_device = 0, pci_subsystem_vendor = 0, pci_subsystem = 0;
   std::uint8_t pci_revision = 0;
-  std::uint32_t hardware_id = 0;  ///< as the identification register gives it
+  std::uint32_t hardware_id = 0;  ///< from the identification register
   std::uint16_t firmware_major = 0, firmware_minor = 0, firmware_subminor = 0;
   unsigned command_interface = 0;
-  unsigned most_commands = 0;  ///< in flight by events
+  unsigned most_commands = 0;  ///< maximum number of commands in flight in event mode
   char board_id[17] = {};      ///< ends with a zero byte
   std::uint64_t node_guid = 0, system_image_guid = 0;
   unsigned ports = 0;
   port_attributes port[most_ports];  ///< [0] is port 1
 
   std::uint64_t commands_issued = 0;
-  bool secure_host = false;  ///< firmware keeps management datagrams from the host
+  bool secure_host = false;  ///< the firmware keeps management datagrams from the host
   bool interrupts_work =
-      false;  ///< the self-test saw the vector fire; else event queues are polled
-  /// How many were armed; fewer than there are event queues: these share them.
+      false;  ///< the self-test saw an interrupt of the vector; if false, event queues are polled
+  /// The number of vectors armed. If there are fewer vectors than event queues, event queues share
+  /// vectors.
   unsigned interrupt_vectors = 0;
-  /// The error buffer that QUERY_FW names can be read; else an internal error of the device shows
-  /// only in commands that get no answer.
+  /// True if the driver can read the error buffer that QUERY_FW names. If false, an internal error
+  /// of the device shows only as commands without an answer.
   bool internal_errors_show = false;
-  /// That buffer: BAR, offset and words; no words: it is not known, or cannot be read.
+  /// The BAR, the offset in bytes and the number of words of the error buffer. With 0 words the
+  /// error buffer is unknown or cannot be read.
   std::uint8_t error_buffer_bar = 0;
   std::uint32_t error_buffer = 0, error_buffer_words = 0;
   std::uint64_t resets = 0;
@@ -43,15 +46,17 @@ struct device_info {
   std::uint64_t lent_context[context_tables_count] = {};  ///< by context_table
 };
 
-/// Everything that a device holds; all zero before bring-up and after teardown.
+/// The number of resources that a device holds. All are zero before bring-up and after teardown.
 struct device_holdings {
-  std::uint64_t pages = 0;     ///< of the arena, lent or in rings, in 4 KiB
+  std::uint64_t pages = 0;     ///< pages of the arena of 4 KiB, lent or in rings
   std::uint64_t mappings = 0;  ///< blocks of context memory, firmware and auxiliary areas
-  std::uint64_t slots = 0;  ///< of the command channel: tokens and mailboxes in flight or in doubt
+  /// slots of the command channel, in flight or in doubt (a slot has a token)
+  std::uint64_t slots = 0;
   std::uint64_t numbers = 0;    ///< object numbers and UAR pages
   std::uint64_t doorbells = 0;  ///< bytes of doorbell records
-  /// What waits for a late answer or a reset. A slot is a token; mailboxes are counted apart,
-  /// because not every command has any.
+  /// Resources in doubt: the command that named them was not answered, so the firmware may still
+  /// use them. A slot stands for a token. Mailboxes are counted separately, because not every
+  /// command has mailboxes.
   std::uint64_t pages_in_doubt = 0, mappings_in_doubt = 0, numbers_in_doubt = 0,
                 buffers_in_doubt = 0, mailboxes_in_doubt = 0, slots_in_doubt = 0;
   std::uint64_t in_doubt() const {

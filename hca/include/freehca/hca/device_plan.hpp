@@ -16,7 +16,7 @@
 
 namespace freehca {
 
-/// How a device divides its storage and its DMA block: offsets in bytes.
+/// The division of the storage and of the DMA block of a device. Offsets are in bytes.
 struct device_plan {
   // storage
   std::size_t slots, contexts, area_entries, runs, qps, srqs, cqs, eqs, mpts, mtts, pds, keys, uars,
@@ -25,17 +25,18 @@ struct device_plan {
   // DMA block
   std::size_t arena_bytes, mailboxes, doorbells, dma_bytes;
 
-  static constexpr unsigned log_pds = 12;  ///< protection domains cost nothing but a bit
+  static constexpr unsigned log_pds = 12;  ///< a protection domain costs only one bit
   static constexpr unsigned most_log_eq_entries = 20;
 
-  /// An event queue that runs full loses events for ever, so each has room for all that can stand
-  /// in it at once. Of completion events that is one for each completion queue (Linux 6.1 eq.c
-  /// mlx4_init_eq_table); Linux adds spare entries and leaves out the completion queues that the
-  /// firmware keeps, which are as many.
+  /// The size of a completion event queue. A full event queue loses events permanently, so each
+  /// queue has room for all events that can be in it at once. A completion event queue can have one
+  /// event for each completion queue (Linux 6.1 eq.c mlx4_init_eq_table). Linux adds spare entries
+  /// and leaves out the completion queues that the firmware keeps. The numbers of both are equal.
   static constexpr unsigned log_completion_eq_entries(const budget& b) {
     return b.log_completion_eq_entries > b.log_cqs ? b.log_completion_eq_entries : b.log_cqs;
   }
-  /// Of asynchronous events: as many for objects and ports as for commands in flight, at least.
+  /// The size of the asynchronous event queue. It has at least two entries for each command slot:
+  /// one for the completion of the command, and one for an event of an object or a port.
   static constexpr unsigned log_asynchronous_eq_entries(const budget& b) {
     unsigned log = b.log_asynchronous_eq_entries;
     while (1u << log < 2 * b.command_slots) ++log;
@@ -84,7 +85,7 @@ struct device_plan {
     storage_bytes = at;
   }
 
-  /// Whether the budget makes sense at all.
+  /// Returns true if each figure of the budget is in its valid range.
   static constexpr bool sound(const budget& b) {
     return b.log_qps <= 24 && b.log_srqs <= 24 && b.log_cqs <= 24 && b.log_eqs <= 10 &&
            b.log_mpts <= 24 && b.log_mtts >= 6 && b.log_mtts <= 31 && b.log_mcgs >= 1 &&

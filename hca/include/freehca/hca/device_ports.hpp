@@ -13,18 +13,18 @@
 
 namespace freehca {
 
-/// Whether a port is open: INIT_PORT was answered with ok, or is on its way, and CLOSE_PORT was
-/// not.
+/// The state of a port. It is open if INIT_PORT was answered with ok or is in flight, and
+/// CLOSE_PORT was not answered with ok.
 struct port_control {
-  bool open = false;      // or may be
-  bool changing = false;  // an operation works on it, or one that was not answered
-  bool wanted = false;    // what the command under way brings about
+  bool open = false;      // true also if the port only may be open
+  bool changing = false;  // an operation works on the port, or the port is in doubt
+  bool wanted = false;    // the value of `open` if the command under way succeeds
   lease at_risk{lease_kind::mapping, 1, &port_control::settled, this};
   static void settled(lease& which, const settlement& end, void* port) noexcept;
 };
 
-/// The ports of a device: what each is, whether it is open, and which must be read anew. They count
-/// from 1.
+/// The ports of a device: their attributes, their states, and the set of ports that must be read
+/// again. Ports count from 1.
 class device_ports {
  public:
   const port_attributes& attributes(unsigned port) const { return attributes_[port - 1]; }
@@ -32,38 +32,40 @@ class device_ports {
   const port_control& control(unsigned port) const { return controls_[port - 1]; }
   bool changing() const;
 
-  /// Nothing is known of the device's `count` ports.
+  /// Forgets all attributes. The device has `count` ports.
   void begin(unsigned count);
   void describe(unsigned port, const capabilities& can);
   void set_guid(unsigned port, std::uint64_t guid) { attributes_[port - 1].guid = guid; }
-  /// The first InfiniBand port from `port` on; 0: none.
+  /// Returns the first InfiniBand port from `port` on, or 0 if there is none.
   unsigned infiniband_from(unsigned port) const;
-  /// Reads PortInfo; take() puts what was read in place, once the operation is done.
+  /// read() starts a query of PortInfo. When the returned operation is done, take() stores the
+  /// attributes that were read.
   operation& read(channel& commands, unsigned port);
   status take(unsigned port) { return take(port, query_); }
   status take(unsigned port, const port_query& read);
 
-  /// It was looked at since begin().
+  /// True if the port was read at least once since begin().
   bool known(unsigned port) const { return (known_ >> port & 1) != 0; }
-  /// It had a partner at some look since begin(): a link that trains looks in turns as if it had
-  /// none.
+  /// True if a read since begin() found a partner. While a link trains, some reads find a partner
+  /// and others do not.
   bool had_partner(unsigned port) const { return (partners_ >> port & 1) != 0; }
 
-  /// An event says that the port is not as it was last read.
+  /// Notes that an event reported a change of the port. No effect on a port that is not InfiniBand.
   void changed(unsigned port) {
     if (port != 0 && infiniband_from(port) == port) stale_ |= 1u << port;
   }
   void read_next_changed(channel& commands, std::uint64_t now);
-  /// The port that has been read since; 0: none. One that could not be read is read again later.
+  /// Returns the changed port that was read successfully since the last call, or 0. If a read
+  /// failed, the port is read again later.
   unsigned take_changed(std::uint64_t now);
   bool reading_changed() const { return reading_ != 0; }
-  /// When take_changed() or read_next_changed() have something to do.
+  /// The time at which take_changed() or read_next_changed() has work.
   std::uint64_t next_change() const {
     if (reading_ != 0) return query_.done() ? 0 : clock::never;
     return stale_ != 0 ? retry_at_ : clock::never;
   }
 
-  /// The device was reset.
+  /// Reports that the device was reset.
   void forget();
 
  private:
@@ -71,11 +73,11 @@ class device_ports {
   port_attributes attributes_[most_ports];
   port_control controls_[most_ports];
   port_query query_;
-  unsigned reading_ = 0;        // what query_ reads after a change; 0: none
-  std::uint32_t stale_ = 0;     // bit n: port n has changed
-  std::uint64_t retry_at_ = 0;  // a port that has changed is not read earlier
-  std::uint32_t known_ = 0;     // bit n: port n was looked at
-  std::uint32_t partners_ = 0;  // bit n: port n had one
+  unsigned reading_ = 0;        // the changed port that query_ reads; 0: none
+  std::uint32_t stale_ = 0;     // bit n: port n has changed and must be read
+  std::uint64_t retry_at_ = 0;  // changed ports are not read before this time
+  std::uint32_t known_ = 0;     // bit n: port n was read
+  std::uint32_t partners_ = 0;  // bit n: port n had a partner
 };
 
 }  // namespace freehca

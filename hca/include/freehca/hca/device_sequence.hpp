@@ -16,98 +16,105 @@
 
 namespace freehca {
 
-/// A bring-up, a teardown or a recovery under way: where it stands among the steps, where it is to
-/// end, what it waits for, and why it would end early. What the steps do it does not know.
+/// A bring-up, a teardown or a recovery under way. It keeps the current step, the goal, the
+/// operation that it waits for, and the reason to end early. It does not know what the steps do.
 class device_sequence {
  public:
   enum class course : std::uint8_t {
     none,
     up,
     down,
-    reset,  ///< which takes everything back at once; then down
+    reset,  ///< takes everything back at once; down follows
   };
   enum class goal : std::uint8_t { down, up };
 
   explicit device_sequence(reactor& owner) : reactor_(owner) {}
 
-  // What a step keeps between two looks; nothing on entry.
+  // State that a step keeps between two calls of its function. When the sequence enters a step, it
+  // clears phase, item and committed.
   unsigned phase = 0;
-  unsigned item = 0;           ///< the port, queue or try that it is at
-  bool committed = false;      ///< the step must not be left half done
-  std::uint64_t since = 0;     ///< when it began to wait for something
-  std::uint64_t patience = 0;  ///< until when it waits for that
+  unsigned item = 0;           ///< the port, queue or attempt that the step works on
+  bool committed = false;      ///< the step must not end half-way
+  std::uint64_t since = 0;     ///< when the step began to wait
+  std::uint64_t patience = 0;  ///< until when the step waits
 
-  /// The step that is not done yet has, or may have, brought about something at the device. (What
-  /// has more than one part, as event queues and ports have, keeps that part by part.)
+  /// True if the current step, which is not done, has or may have changed the state of the device.
+  /// A step with several parts, such as event queues and ports, keeps this for each part itself.
   bool partly = false;
-  sequence_failure failure;  ///< of the last one; ok when it did not fail
+  sequence_failure failure;  ///< of the last sequence; ok if it did not fail
 
   course way() const { return course_; }
   goal towards() const { return goal_; }
   bring_up_step step() const { return static_cast<bring_up_step>(step_); }
-  /// Somebody waits for its end.
+  /// True if an operation waits for the end of the sequence.
   bool is_awaited() const { return done_ != nullptr; }
-  /// ... and no longer wants to.
+  /// True if this operation was cancelled or its deadline has passed.
   bool told_to_end() const { return is_awaited() && !done_->stop_reason().ok(); }
-  /// Of the operation that waits for its end.
+  /// The deadline of the operation that waits for the end of the sequence.
   std::uint64_t deadline() const { return done_ != nullptr ? done_->deadline() : clock::never; }
 
-  /// What the step does is there, or may be: on the host or at the device.
+  /// True if the effect of the step exists or may exist, on the host or at the device.
   bool has(bring_up_step what) const {
     const auto i = static_cast<unsigned>(what);
     return i < reached_ || (i == reached_ && partly);
   }
-  /// The same of what a reset ends.
+  /// The same for an effect that a reset ends.
   bool device_has(bring_up_step what) const { return !forgotten_ && has(what); }
-  /// The device was reset: what is undone from here on, it has forgotten.
+  /// Notes that the device was reset. It has forgotten the effects of the steps that are undone
+  /// from now on.
   void device_forgot() { forgotten_ = true; }
 
-  /// Begins: up from the first step, or down from the last that was reached.
+  /// Begins a sequence: up from the first step, or down from the last step that was reached.
   void start(operation& done, operation::callback stopped, void* owner, goal towards);
-  /// `done` ends with what is undone already.
+  /// Makes `done` wait for the end of the sequence that runs already.
   void join(operation& done, operation::callback stopped, void* owner);
-  /// The operation that waits is being destroyed: it ends as if cancelled, unheard.
+  /// Called when the operation that waits for the end is destroyed. The sequence ends as if it were
+  /// cancelled, without a callback.
   void orphan(operation::callback stopped, void* owner);
   void set_goal(goal to) { goal_ = to; }
-  /// Goes on in that direction: up from the first step, down from the last that was reached; a
-  /// reset keeps its place.
+  /// Continues in direction `to`: up from the first step, down from the last step that was reached.
+  /// A reset does not change the step.
   void turn(course to);
-  /// What told it to end early has been followed.
+  /// Notes that the request to end early has been carried out.
   void heed() { stopping_ = false; }
-  /// Nobody waits any more for how it ends; it is undone to its end whatever comes.
+  /// Makes the sequence undo all steps to the end. The operation that waits for the end gets
+  /// transport_error::reset, unless a failure is recorded already.
   void abandon();
-  /// The step is done or undone; false: it was the last one.
+  /// Ends the current step, which is done or undone. Returns false if it was the last one.
   bool next_step();
-  /// Only the first thing that goes wrong is told.
+  /// Records a failure. Only the first failure of a sequence is recorded.
   void blame(bring_up_step step, status why);
   void blame(status why) { blame(step(), why); }
-  /// When all is taken back: what the reset settled is no failure. False: told to end early.
+  /// Begins the bring-up of a recovery, after everything was taken back. Clears a failure that the
+  /// reset has settled. Returns false if the operation is to end early.
   bool start_again();
   void end();
 
-  // What it waits for.
+  // The operation or the time that the sequence waits for.
   void wake_at(std::uint64_t time) { wake_ = time; }
   void await(operation& what) { under_way_ = &what; }
   enum class look : std::uint8_t { early, due, answered };
-  /// Whether there is something to do; what it waited for is over then.
+  /// Tests whether the step has work. If so, the wait is over. early: the step must wait longer.
+  /// due: its time has come, or it is to end early. answered: its operation is done.
   look take_look(std::uint64_t now);
-  /// How that ended; ok when it waited for a time.
+  /// The outcome of the operation, or ok if the step waited for a time.
   status answer() const { return answer_; }
-  /// When it looks again; never: when what it waits for completes.
+  /// The time of the next look. clock::never if the step waits for an operation.
   std::uint64_t next_look() const;
 
-  // Why it ends early.
-  /// Told to, by cancel() or because its deadline has passed. False: not now, or never.
+  // The reason to end early.
+  /// Requests that the sequence end early, after cancel() or when its deadline has passed. Returns
+  /// false if the sequence cannot end early now, or at all.
   bool stop();
   bool stopping() const { return stopping_; }
-  /// To what a step waits for, when it began that after it was told to stop.
+  /// Cancels the operation that a step waits for, if the step started it after the request to stop.
   void pass_on_stop() {
     if (stopping() && under_way_ != nullptr) under_way_->cancel();
   }
-  /// What the operation was told, where a step says that it was cancelled.
+  /// Returns the stop reason of the operation if `why` is driver_error::cancelled, else `why`.
   status reason_for(status why) const;
 
-  // The command of the step: it lives until the next one, or the end of the step.
+  // The command of the step. It exists until the next make(), or until the end of the step.
   template <class F, class... Target>
   firmware_command<F>& make(Target... target) {
     static_assert(sizeof(firmware_command<F>) <= sizeof command_space_);
@@ -122,12 +129,12 @@ class device_sequence {
   }
   command& last() { return *command_; }
   void drop_command();
-  /// Sends it, and goes to `phase` when it is done.
+  /// Sends the command. The step continues at `next_phase` when the command is done.
   void send(channel& commands, unsigned next_phase);
-  /// The same for one that gives the device something to take back: `effect` is true from now on,
-  /// unless the firmware refuses, late answers included.
+  /// The same for a command that changes the state of the device. `effect` becomes true at once. If
+  /// the firmware refuses the command, also in a late answer, `effect` becomes false.
   void send_with_effect(channel& commands, unsigned next_phase, bool& effect);
-  /// The device was reset: what was in doubt did not come about.
+  /// Notes that the device was reset: the effect in doubt does not exist.
   void forget_effect() { effect_ = nullptr; }
 
  private:
@@ -136,18 +143,19 @@ class device_sequence {
 
   reactor& reactor_;
   operation* done_ = nullptr;
-  operation orphan_;  // in place of one that was destroyed
+  operation orphan_;  // replaces an operation that was destroyed
   status outcome_, answer_;
   course course_ = course::none;
   goal goal_ = goal::down;
-  bool stopping_ = false;  // it was told to end early, and that was not followed yet
+  bool stopping_ = false;  // the request to end early is not yet carried out
   bool forgotten_ = false;
   unsigned step_ = 0;
-  unsigned reached_ = 0;    // the steps below it are done
-  std::uint64_t wake_ = 0;  // when it is called again; never: when something completes
+  unsigned reached_ = 0;    // the number of steps that are done
+  std::uint64_t wake_ = 0;  // time of the next call; never: when an operation completes
   operation* under_way_ = nullptr;
-  command* command_ = nullptr;  // lives in command_space_
-  /// Stands for what the command under way brings about: *effect_ is true while the device has it.
+  command* command_ = nullptr;  // in command_space_
+  /// The lease of the effect of the command under way. *effect_ is true while the device has, or
+  /// may have, the effect.
   lease effect_at_risk_{lease_kind::mapping, 1, &effect_settled, this};
   bool* effect_ = nullptr;
   alignas(16) std::byte command_space_[1280];
