@@ -16,36 +16,41 @@
 
 namespace freehca {
 
-/// One event queue with its vector. Created and destroyed by the device; polled by one owner
-/// thread, that of the asynchronous queue by device::poll(). Every event is handed to the typed
-/// sinks; command completions go to the channel. Its atomics make it not copyable.
+/// One event queue with its interrupt vector. The device creates and destroys it. One owner thread
+/// polls it; device::poll() polls the asynchronous queue. Events go to the sinks. Command
+/// completions go to the channel. Not copyable, because members are atomic.
 class event_context {
  public:
-  /// What CQ contexts name.
+  /// The number of the event queue, for CQ contexts.
   std::uint32_t eqn() const { return eqn_; }
   unsigned vector() const { return vector_; }
-  /// Other event queues have the same vector: the platform gave fewer than there are queues.
+  /// True if other event queues use the same vector, because the platform has fewer vectors than
+  /// there are queues.
   bool shares_vector() const { return shares_vector_; }
   bool is_open() const { return ring_.is_open(); }
 
-  /// Handles what has come, at most `limit` events and no more than the ring has places: a device
-  /// that never stops does not keep its owner in the call, and due() says that there is more. The
-  /// vector is armed again by the first call that finds nothing, which also tells the device how
-  /// far; before that it is told only so often that the ring cannot run full. As long as events
-  /// come as fast as they are handled, none of them interrupts. Returns the number of events.
+  /// Handles the pending events and returns their number. One call handles at most `limit` events,
+  /// and at most as many as the ring has entries. A device that never stops therefore does not keep
+  /// the owner in this call, and due() reports that there is more.
+  ///
+  /// The first call that finds no event arms the vector again and writes the consumer index. Until
+  /// then the driver writes the consumer index only as often as needed, so that the ring cannot run
+  /// full. While events come as fast as they are handled, none of them causes an interrupt.
   unsigned poll(unsigned limit = ~0u);
-  /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or
-  /// the vector is not armed. Its owner's thread.
+  /// True if poll() must be called at once, because no interrupt will report it: an interrupt came
+  /// since the last call, or the vector is not armed. Called by the owner's thread.
   bool due() const { return (!armed_ && !ending()) || interrupts_.unseen(); }
-  /// From interrupt context or another thread, one at a time: only takes note.
+  /// Notes an interrupt and does nothing else. Called in interrupt context or by another thread.
+  /// Calls must not overlap.
   void notify() noexcept { interrupts_.note(); }
 
-  /// A completion queue that it tells of comes, or goes. The owner's thread.
+  /// Counts the completion queues whose events go to this event queue. Called by the owner's
+  /// thread.
   void attach() { ++completion_queues_; }
   void detach() { --completion_queues_; }
   bool in_use() const { return completion_queues_ != 0; }
 
-  /// Before the queue's owner polls for the first time.
+  /// Must be called before the first poll() of the owner.
   void set_sinks(const event_sinks& to) { sinks_ = to; }
   event_statistics statistics() const {
     event_statistics s = statistics_;
@@ -59,18 +64,20 @@ class event_context {
   struct internal_sinks {
     void* context = nullptr;
     void (*port)(void* context, unsigned port) noexcept = nullptr;
-    /// An event that tells of the device itself, none of its objects or ports.
+    /// An event about the device itself, not about an object or a port.
     void (*condition)(void* context, layouts::event_type what) noexcept = nullptr;
-    /// True: the event is of an object that another owner has, who hears of it.
+    /// Returns true if another owner has the object of the event. That owner then receives the
+    /// event.
     bool (*relay)(void* context, const layouts::image<layouts::eqe>& event) noexcept = nullptr;
   };
 
-  /// `commands` is null for a completion queue. driver_error::bad_argument from the ring.
+  /// `commands` is null for a completion event queue. Errors: driver_error::bad_argument from
+  /// queues::eq::open().
   status open(std::uint32_t eqn, unsigned vector, bool shares_vector,
               const queues::eq_resources& ring, channel* commands);
   void close();
-  /// The queue is about to be destroyed, or the device reset: from here on the doorbell is left
-  /// alone.
+  /// Called before the queue is destroyed or the device is reset. From then on the doorbell is not
+  /// written for arming.
   void end_arming() { ending_.store(true, std::memory_order_relaxed); }
   bool ending() const { return ending_.load(std::memory_order_relaxed); }
   void dispatch(const layouts::image<layouts::eqe>& entry);
@@ -82,8 +89,8 @@ class event_context {
   internal_sinks device_;
   event_statistics statistics_;
   interrupt_count<> interrupts_;
-  bool armed_ = true;                // the device will interrupt for the next event, or has
-  std::atomic<bool> ending_{false};  // the control owner says so
+  bool armed_ = true;                // the device interrupts at the next event, or has done so
+  std::atomic<bool> ending_{false};  // written by the control owner
   std::uint32_t eqn_ = 0;
   unsigned vector_ = 0;
   bool shares_vector_ = false;

@@ -13,8 +13,9 @@
 
 namespace freehca {
 
-/// Asynchronous events on their way to the owner of the object that they name: the device writes
-/// all of them into one queue, which the control owner polls. One thread puts, one takes.
+/// A queue of asynchronous events for the owner of the objects that the events name. The device
+/// writes all asynchronous events into one event queue, which the control owner polls. One thread
+/// puts, one thread takes.
 template <class Atomics, class Entry, std::uint32_t Places>
 class basic_event_relay {
  public:
@@ -30,15 +31,15 @@ class basic_event_relay {
     taken_.store(0, relaxed);
     lost_.store(0, relaxed);
   }
-  /// Counts the event as lost where the owner has not taken any for so long that all places are
-  /// full.
+  /// Appends an event. If all entries are full because the owner has not polled for long, the event
+  /// is counted as lost.
   void put(const entry& event) noexcept {
     const std::uint32_t at = put_.load(relaxed);
     if (at - taken_.load(acquire) == places) return lost_.store(lost() + 1, relaxed);
     entries_[at % places] = event;
     put_.store(at + 1, release);
   }
-  /// False: there is none.
+  /// Takes the oldest event. Returns false if there is none.
   bool take(entry& event) noexcept {
     const std::uint32_t at = taken_.load(relaxed);
     if (at == put_.load(acquire)) return false;
@@ -53,7 +54,7 @@ class basic_event_relay {
   using enum std::memory_order;
   static_assert(is_power_of_two(places));
   entry* entries_ = nullptr;
-  typename Atomics::template atomic<std::uint64_t> lost_{0};  // the putting side writes it
+  typename Atomics::template atomic<std::uint64_t> lost_{0};  // written by the thread that puts
   alignas(64) typename Atomics::template atomic<std::uint32_t> put_{0};
   alignas(64) typename Atomics::template atomic<std::uint32_t> taken_{0};
 };

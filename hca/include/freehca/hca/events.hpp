@@ -13,12 +13,12 @@
 
 namespace freehca {
 
-/// Who is told of events. Any function may be null. Called from event_context::poll() of the queue
-/// that the event came in, so on its owner's thread; numbers are as the device wrote them: the
-/// receiver checks them.
+/// The callbacks for events. Each may be null. event_context::poll() of the event queue calls them,
+/// on the thread of the queue's owner. Numbers are as the device wrote them. The receiver must
+/// check them.
 struct event_sinks {
   void* context = nullptr;
-  /// A completion queue that was armed has something; it must be armed again.
+  /// An armed completion queue has a completion. The receiver must arm it again.
   void (*completion)(void* context, std::uint32_t cqn) noexcept = nullptr;
   void (*cq_error)(void* context, std::uint32_t cqn,
                    layouts::cq_error_syndrome syndrome) noexcept = nullptr;
@@ -27,17 +27,18 @@ struct event_sinks {
   void (*qp)(void* context, std::uint32_t qpn, layouts::event_type type) noexcept = nullptr;
   /// srq_limit, srq_catastrophic_error
   void (*srq)(void* context, std::uint32_t srqn, layouts::event_type type) noexcept = nullptr;
-  /// The device has read the port's attributes anew: state, LID, keys or GIDs changed. Ports count
-  /// from 1.
+  /// The driver has read the attributes of the port again, after a change of state, LID, keys or
+  /// GIDs. Ports count from 1.
   void (*port)(void* context, unsigned port) noexcept = nullptr;
-  /// The device stopped working (catastrophic error, removal): everything under way ends with this
+  /// The device stopped working (catastrophic error, removal). Everything under way ends with this
   /// status.
   void (*device_failed)(void* context, status why) noexcept = nullptr;
-  /// The function was reset, or is kept from memory: it writes nothing any more. Nothing is
-  /// forgotten yet.
+  /// The function was reset, or can no longer access memory. It writes nothing any more. The driver
+  /// has not yet forgotten any object.
   void (*was_reset)(void* context) noexcept = nullptr;
-  /// After that: the channel and the context tables have forgotten the firmware's side of every
-  /// object. Called before the number spaces close, so that objects can give their numbers back.
+  /// Called after was_reset, when the channel and the context tables have forgotten the firmware's
+  /// side of every object. The number spaces are still open, so that objects can free their
+  /// numbers.
   void (*forgotten)(void* context) noexcept = nullptr;
 };
 
@@ -49,7 +50,7 @@ struct event_subject {
 };
 event_subject subject_of(const layouts::image<layouts::eqe>& event);
 
-/// What an event queue has seen since it was made.
+/// Counters of an event queue since it was created.
 struct event_statistics {
   std::uint64_t events = 0, completions = 0, commands = 0, unknown = 0, interrupts = 0;
 };

@@ -15,7 +15,7 @@
 
 namespace freehca {
 
-/// Some objects of every kind; with<K>() changes how many.
+/// Returns a budget with some objects of every kind. with<K>() changes the number of one kind.
 constexpr verbs_budget every_kind() {
   return verbs_budget{}
       .with<protection_domain>(8)

@@ -11,21 +11,22 @@
 
 namespace freehca {
 
-/// Who knows of numbers that are free and cannot be used all the same: the first from `first` on
-/// behind which `count` can.
+/// A filter for numbers that are free but cannot be used. first_usable returns the first number,
+/// from `first` on, such that `count` numbers from there on can be used.
 struct number_filter {
   std::uint32_t (*first_usable)(const void* context, std::uint32_t first, std::uint32_t count);
   const void* context;
 };
 
-/// Gives out object numbers, or aligned runs of them: the lowest that are free, so that the objects
-/// in use share few pages of context memory. One bit per unit, in storage that the caller hands
-/// over. What is freed rests until `resting` more were freed, so that late events of the old owner
-/// find nobody; a search that finds nothing else ends the rest. Numbers in doubt simply stay out.
+/// Allocates object numbers, or aligned runs of them. It takes the lowest that are free, so that
+/// the objects in use share few pages of context memory. The caller provides the storage, with one
+/// bit per unit. A freed run rests until `resting` more runs were freed, so that late events of the
+/// old object find no new object. If a search finds no other free run, it ends the rest of all
+/// resting runs. Numbers in doubt stay allocated.
 ///
-/// The time of one call is bounded by the size of the table: allocate() makes at most two passes
-/// over the units, the second after it has ended the rest, and a pass looks at no unit twice. One
-/// look takes in all equal neighbours in a word of 64 units.
+/// The time of one call is bounded by the size of the table. allocate() makes at most two passes
+/// over the units, the second after it has ended the rest. A pass looks at no unit twice. One look
+/// covers all equal neighbours in a word of 64 units.
 class number_allocator {
  public:
   static constexpr unsigned resting = 32;
@@ -38,8 +39,8 @@ class number_allocator {
   number_allocator(const number_allocator&) = delete;
   number_allocator& operator=(const number_allocator&) = delete;
 
-  /// Numbers [first, end) in units of 2^log_unit; `storage` is for units [0, end). `first` is
-  /// rounded up to a unit.
+  /// Opens the allocator for numbers [first, end), in units of 2^log_unit. `storage` is for units
+  /// [0, end). `first` is rounded up to a unit.
   void open(std::byte* storage, std::uint32_t first, std::uint32_t end, unsigned log_unit,
             budget::item what);
   void close() {
@@ -48,16 +49,18 @@ class number_allocator {
     rests_ = 0;
   }
 
-  /// `count` numbers in a row, the first a multiple of `alignment` (a power of two) and of the
-  /// unit. driver_error::no_resource with the budget::item.
+  /// Allocates `count` consecutive numbers. The first is a multiple of `alignment` (a power of two)
+  /// and of the unit. Errors: driver_error::no_resource with the budget::item in `where`.
   result<std::uint32_t> allocate(std::uint32_t count = 1, std::uint32_t alignment = 1,
                                  const number_filter* filter = nullptr);
-  /// Takes back what one allocate() of `count` gave.
+  /// Frees the numbers of one allocate() of `count` numbers.
   void free(std::uint32_t first, std::uint32_t count = 1);
 
   std::uint32_t first() const { return first_ << log_unit_; }
-  std::uint32_t out() const { return out_ << log_unit_; }  ///< numbers that are not free
-  std::uint64_t looks() const { return looks_; }  ///< at words, of all searches since open()
+  /// allocated numbers, without resting ones
+  std::uint32_t out() const { return out_ << log_unit_; }
+  /// number of looks at words in all searches since open()
+  std::uint64_t looks() const { return looks_; }
 
  private:
   struct run {
@@ -71,27 +74,28 @@ class number_allocator {
 
   std::uint64_t* used_ = nullptr;
   std::uint32_t first_ = 0, end_ = 0;  // units
-  std::uint32_t lowest_ = 0;           // none below is free
+  std::uint32_t lowest_ = 0;           // no unit below is free
   std::uint32_t out_ = 0;
-  run resting_[resting] = {};  // freed, and still marked; the oldest at rests_ % resting
-  std::uint32_t rests_ = 0;    // in all
+  run resting_[resting] = {};  // freed, but still marked; the oldest is at rests_ % resting
+  std::uint32_t rests_ = 0;    // number of runs freed since open()
   std::uint64_t looks_ = 0;
   unsigned log_unit_ = 0;
   budget::item what_ = budget::item::storage;
 };
 
-/// Keys of memory regions. The low byte of a key is another one at each use of its index, until the
-/// device is closed: the key of the region before does not open the one of today, whatever was
-/// opened, reset or brought up anew between them. After 256 uses of an index keys come again.
+/// The keys of memory regions. Each use of an index gets a key with another low byte, until the
+/// device is closed. The key of an earlier region therefore does not give access to the current
+/// region of the same index, even if the device was reset or brought up between them. After at most
+/// 256 uses of an index, its keys repeat.
 class memory_keys {
  public:
-  /// A byte for each index; `indexes` is a power of two.
+  /// `storage` has one byte for each index. `indexes` is a power of two.
   void open(std::byte* storage, std::uint32_t indexes);
-  /// The next key of an index. Never the invalid L_Key, which ends a scatter list, nor
-  /// `reserved_lkey`, which opens all of memory.
+  /// Returns the next key of an index. It is never the invalid L_Key, which ends a scatter list,
+  /// and never `reserved_lkey`, which gives access to all of memory.
   std::uint32_t next(std::uint32_t index, std::uint32_t reserved_lkey);
-  /// The key behind `key`, for who counts by himself; what he had used at the end is told to
-  /// used_up_to().
+  /// Returns the key that follows `key`, for a caller that counts the keys of an index itself. At
+  /// the end this caller passes its last key to used_up_to().
   static std::uint32_t following(std::uint32_t key, std::uint32_t reserved_lkey);
   void used_up_to(std::uint32_t key);
 
@@ -100,13 +104,14 @@ class memory_keys {
   std::uint32_t mask_ = 0;
 };
 
-/// All number spaces of a device. EQ numbers and UAR pages are the device's own business.
+/// All number spaces of a device. Only the device itself allocates EQ numbers. UAR pages are not
+/// here: see uar_pages.
 struct number_spaces {
   number_allocator qps, srqs, cqs, eqs, mpts, pds;
   /// Translation entries, in units of 8: one cache line of 64 bytes (Linux 6.1 log_mtts_per_seg).
   number_allocator mtts;
   static constexpr unsigned log_mtt_unit = 3;
-  memory_keys keys;  ///< open as long as the device, the others as long as it is up
+  memory_keys keys;  ///< open as long as the device is open; the others as long as it is up
 };
 
 }  // namespace freehca

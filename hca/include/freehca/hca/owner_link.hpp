@@ -13,26 +13,28 @@ namespace freehca {
 
 class device;
 
-/// What the control owner and the owner of an event context have between them.
+/// The messages and the state that the control owner shares with one event owner.
 struct owner_link {
-  inbox* mail = nullptr;  ///< of the owner's reactor
-  event_relay events;     ///< of its objects
+  inbox* mail = nullptr;  ///< the event owner's inbox
+  event_relay events;     ///< asynchronous events of the event owner's objects
   const char* name = "";
-  unsigned context = 0;  ///< the completion context that it polls
+  unsigned context = 0;  ///< the completion context that the event owner polls
 
-  // What the control owner sends; each again only after the owner has let go, or was told to begin
-  // anew. `why` is written before.
+  // Messages from the control owner. It sends each of them at most once in a cycle. A cycle begins
+  // with `begin_anew`, and the next cycle begins only after the event owner has answered `let_go`.
+  // All messages of a cycle have then arrived. why_failed and why_anew are written before the
+  // message is sent.
   using crossing = crossing_of<owner_link>;
   crossing failed{*this};      ///< the device stopped working
-  crossing stop{*this};        ///< it is about to be reset: nothing is posted any more
-  crossing let_go{*this};      ///< the device was reset: nothing of it is touched any more
-  crossing begin_anew{*this};  ///< the device is up again, and so is the share, if `why_anew` is ok
+  crossing stop{*this};        ///< the device will be reset: the event owner must post nothing more
+  crossing let_go{*this};      ///< the device was reset: the event owner must stop using it
+  crossing begin_anew{*this};  ///< the device is up again; the share is valid if `why_anew` is ok
   status why_failed, why_anew;
-  // What the owner answers.
+  // Messages from the event owner.
   crossing has_stopped{*this}, has_let_go{*this};
-  unsigned answers_sent = 0;  ///< the owner's to write
+  unsigned answers_sent = 0;  ///< written by the event owner
 
-  // The control owner's alone.
+  // Only the control owner uses the members below.
   enum class standing : std::uint8_t {
     working,
     told_to_stop,
@@ -42,7 +44,7 @@ struct owner_link {
   } is = standing::let_go;
   bool told_of_failure = false;
   unsigned answers_heard = 0;
-  /// Cuts its share off the device's numbers once more.
+  /// Allocates the numbers of the share from the device again.
   status (*cut)(owner_link& of, device& from) = nullptr;
   bool (*has)(const owner_link& of, const event_relay::entry& event) = nullptr;
 };

@@ -15,28 +15,31 @@ namespace freehca {
 class device;
 struct owner_link;
 
-/// The owners of event contexts, as the device knows them. The control owner's thread.
+/// The event owners of a device. Only the control owner's thread uses the registry.
 class owner_registry {
  public:
   void add(owner_link& owner);
   void remove(owner_link& owner);
   bool any() const { return count_ != 0; }
-  /// Whoever polls a completion context; null: the control owner.
+  /// The event owner that polls a completion context. Null if the control owner polls it.
   const owner_link* at(unsigned context) const { return links_[context]; }
 
-  /// Tells all that the device stopped working.
+  /// Reports to all event owners that the device stopped working.
   void fail(status why);
-  /// The device is about to be reset: asks all to post nothing more. False: nobody has to be asked.
+  /// Asks all event owners to post nothing more, because the device will be reset. Returns false if
+  /// there is no event owner to ask.
   bool ask_to_stop();
   bool all_have_stopped() const;
-  /// The device was reset: asks all to let go of it. Whoever was asked is not asked again.
+  /// Asks all event owners to stop using the device, which was reset. An event owner is asked only
+  /// once.
   void ask_to_let_go();
-  /// Name of one who has not let go yet; null: all have.
+  /// The name of an event owner that was asked to stop using the device and has not answered. Null
+  /// if all have answered.
   const char* awaited() const;
-  /// The device is up again.
+  /// Reports that the device is up again, and allocates the shares again.
   void begin_anew(device& from);
-  /// Hands an asynchronous event to the owner of the object that it names. False: that is the
-  /// control owner, or nobody.
+  /// Passes an asynchronous event to the event owner of the object that the event names. Returns
+  /// false if no event owner has the object.
   bool relay(const event_relay::entry& event);
 
  private:

@@ -12,7 +12,8 @@
 
 namespace freehca {
 
-/// A naturally aligned power of two of 4 KiB pages of the arena.
+/// A run of 4 KiB pages of the arena. The number of pages is a power of two, and the run is
+/// naturally aligned.
 struct page_run {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   std::uint32_t first_page = 0;  ///< in the arena's block
@@ -20,7 +21,7 @@ struct page_run {
   std::uint32_t log_pages = 0;
 };
 
-/// Pages that are lent together: a chain of runs, largest first.
+/// Pages that are lent as one set. They are a chain of runs, the largest first.
 struct lent_pages {
   std::uint32_t first = page_run::none;
   std::uint32_t last = page_run::none;
@@ -28,9 +29,9 @@ struct lent_pages {
   bool empty() const { return pages == 0; }
 };
 
-/// Takes pages for the firmware out of an arena, in pieces as large as it has them, and remembers
-/// which in storage of the caller: nothing is remembered in the pages, which the firmware
-/// overwrites.
+/// Allocates pages for the firmware from an arena, in runs as large as the arena has. The records
+/// of the runs are in storage of the caller, not in the pages, because the firmware overwrites the
+/// pages.
 class page_lender {
  public:
   static constexpr std::size_t storage_bytes_for(std::size_t pages) {
@@ -41,20 +42,21 @@ class page_lender {
   page_lender(const page_lender&) = delete;
   page_lender& operator=(const page_lender&) = delete;
 
-  /// Arena (unit: a page) and storage outlive the lender; at most `most_pages` are out at a time.
+  /// Arena (unit: one page) and storage outlive the lender. At most `most_pages` pages are lent at
+  /// a time.
   void open(dma_arena& arena, std::byte* storage, std::uint32_t most_pages,
             unsigned log_largest_run);
   void close();
 
-  /// Appends `pages` pages to `to`, whose offset so far must be aligned to what is taken next:
-  /// powers of two in descending order, or anything into an empty chain. driver_error::no_memory
-  /// (budget::item::lent_pages); `to` is then as it was.
+  /// Appends `pages` pages to `to`. If `to` is not empty, its offset so far must be aligned to the
+  /// runs that are appended: sizes are powers of two in descending order. Errors:
+  /// driver_error::no_memory (budget::item::lent_pages). On an error `to` is unchanged.
   status take(std::uint32_t pages, lent_pages& to);
-  /// Goes on to fill `to` up to `pages` in all, with `most_runs` more runs at most: for figures
-  /// that the firmware chose, so that no call takes long. `to` has no other pages. Errors as
-  /// take(), but then `to` keeps what it has.
+  /// Appends runs to `to`, at most `most_runs`, until `to` has `pages` pages in all. It serves
+  /// sizes that the firmware chose: the limit keeps each call short. `to` has only pages of earlier
+  /// calls of fill(). The errors are those of take(), but on an error `to` keeps its pages.
   status fill(std::uint32_t pages, lent_pages& to, unsigned most_runs);
-  /// Gives all of it back to the arena.
+  /// Returns all pages of `from` to the arena.
   void give_back(lent_pages& from);
 
   const page_run& run(std::uint32_t index) const { return runs_[index]; }

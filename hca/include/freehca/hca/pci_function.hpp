@@ -8,34 +8,40 @@
 
 namespace freehca {
 
-/// The adapter as a PCI function: bus mastering, its reset by the platform, and the configuration
-/// space that a reset through its register wipes.
+/// The adapter as a PCI function: its bus mastering, its reset by the platform, and its
+/// configuration space, which a reset through the register clears.
 class pci_function {
  public:
   static constexpr unsigned identity = 0x00, revision = 0x08, subsystem = 0x2c;
 
-  /// `known` is what the driver knows of the platform's operations; it outlives this. What a reset
-  /// wiped of the same function before is still to be put back.
+  /// `known` is the part of the platform's table that the driver knows. It outlives this object. If
+  /// `given` is the same function as before, configuration space that an earlier reset has cleared
+  /// is still to be restored.
   void open(const platform& given, const platform_operations& known);
   status read(unsigned offset, std::uint32_t& value) const {
     return known_->read_configuration(context_, offset, &value);
   }
-  /// Ends when what the function wrote before it was stopped has arrived.
+  /// Switches bus mastering on or off. When it has switched bus mastering off, everything that the
+  /// function wrote before has arrived in memory.
   status set_bus_master(bool allowed) const;
-  /// By the platform, which puts back what that wipes. driver_error::unsupported: it has none.
+  /// Resets the function by the platform, which restores configuration space.
+  /// driver_error::unsupported if the platform has no reset.
   status reset();
 
-  /// What is to be put back after a reset through the register; not of one that is wiped already.
+  /// Saves configuration space, to restore it after a reset through the register. If it is cleared
+  /// already, save() keeps the earlier copy.
   status save();
   bool saved() const { return saved_whole_; }
-  /// The register is about to be written. Without an earlier save() there is nothing to put back.
+  /// Called before the reset register is written. Without an earlier save() nothing will be
+  /// restored.
   void begin_wipe() { wiped_ = saved_whole_; }
   bool wiped() const { return wiped_; }
-  /// The function answers again.
+  /// True if the function answers in configuration space.
   bool answers() const;
-  /// Leaves bus mastering off.
+  /// Restores configuration space. Bus mastering stays off.
   status restore();
-  /// What an earlier reset wiped and could not put back, because the device answered too late.
+  /// Restores configuration space that an earlier reset cleared, if the device answered too late
+  /// then. transport_error::gone if the device still does not answer.
   status repair();
 
  private:
@@ -45,7 +51,7 @@ class pci_function {
   const platform_operations* known_ = nullptr;
   std::uint32_t saved_[dwords] = {};
   bool saved_whole_ = false;
-  bool wiped_ = false;  // saved_ is still to be put back
+  bool wiped_ = false;  // configuration space is cleared, and saved_ is to be restored
 };
 
 }  // namespace freehca

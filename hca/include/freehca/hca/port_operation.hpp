@@ -12,24 +12,25 @@ namespace freehca {
 
 class device;
 
-/// Takes a port of a device that is up down and up again; bring-up opens all InfiniBand ports.
-/// Caller-owned, one port at a time. With a deadline and a cancel on the whole: what was not posted
-/// is not posted any more.
+/// Closes or opens a port of a device that is up. Bring-up opens all InfiniBand ports. The caller
+/// owns the operation. One operation works on a port at a time. A deadline and cancel() apply to
+/// all commands of the operation. After either, the operation posts no further commands.
 ///
 /// Outcomes besides those of the commands: driver_error::bad_argument (no such port), ::unsupported
-/// (not an InfiniBand port), ::bad_state (the device is not up, or the port is as wanted already),
-/// ::busy (another operation works on the port, or one that was not answered), ::cancelled,
-/// transport_error::timeout. When the last command was not answered the port is in doubt until the
-/// late answer, which settles whether it is open (device::port_open()), or a reset.
+/// (not an InfiniBand port), ::bad_state (the device is not up, or the port is in the requested
+/// state already), ::busy (another operation works on the port, or the port is in doubt),
+/// ::cancelled, transport_error::timeout. If INIT_PORT or CLOSE_PORT was not answered, the port is
+/// in doubt. The late answer settles whether it is open (device::port_open()). A reset ends the
+/// doubt too.
 class port_operation : public operation {
  public:
   port_operation() = default;
   ~port_operation() { drop(); }
 
-  /// SET_PORT with what bring-up asks for, then INIT_PORT. The port becomes active later, when a
-  /// subnet manager has seen it: event_sinks::port.
+  /// Reads PortInfo, sends SET_PORT with the parameters of bring-up, then INIT_PORT. The port
+  /// becomes active later, when a subnet manager has configured it: see event_sinks::port.
   void open(device& adapter, unsigned port) { start(adapter, port, true); }
-  /// CLOSE_PORT: the link goes down. Objects stay.
+  /// Sends CLOSE_PORT: the link goes down. Objects stay.
   void close(device& adapter, unsigned port) { start(adapter, port, false); }
 
  private:

@@ -12,7 +12,9 @@
 
 namespace freehca {
 
-/// A port as its subnet management agent describes it; of an Ethernet port link_layer alone.
+/// The attributes of a port. link_layer and the lengths of the tables are from QUERY_PORT, the
+/// others from the subnet management agent of the port. For an Ethernet port only link_layer and
+/// the lengths of the tables are set.
 struct port_attributes {
   layouts::port_type link_layer = layouts::port_type::none;
   layouts::port_state state = layouts::port_state::down;
@@ -28,8 +30,9 @@ struct port_attributes {
   layouts::link_speed_ext active_speed_ext{};
   unsigned gid_table_length = 0, pkey_table_length = 0;
   bool active() const { return state == layouts::port_state::active; }
-  /// Something is at the other end of the cable: the link is up, or trains. A port without a cable
-  /// is down and polls, one that was switched off is down and disabled (captures).
+  /// True if there is a partner at the other end of the cable: the link is up, or trains. A port
+  /// without a cable is down and polls. A port that was switched off is down and disabled
+  /// (captures).
   bool has_partner() const {
     using physical = layouts::port_physical_state;
     return state > layouts::port_state::down || physical_state == physical::training ||
@@ -37,25 +40,26 @@ struct port_attributes {
   }
 };
 
-/// A global identifier, in wire order.
+/// A GID, in wire order.
 struct gid {
   std::uint8_t raw[16] = {};
   friend constexpr bool operator==(const gid&, const gid&) = default;
 };
 
 /// One SubnGet to the firmware's own agent: the base of the queries below. Outcomes besides those
-/// of MAD_IFC: transport_error::bad_reply, when the agent refused (`where` is the MAD status). An
-/// operation that is done may be restarted.
+/// of MAD_IFC: transport_error::bad_reply if the agent refused (`where` is the MAD status). A done
+/// operation may be restarted.
 class subnet_query : public operation {
  public:
   subnet_query() = default;
   ~subnet_query() { drop(); }
 
-  /// Ports count from 1. What `modifier` means depends on the attribute.
+  /// Ports count from 1. The meaning of `modifier` depends on the attribute.
   void start(channel& commands, unsigned port, layouts::smp_attribute attribute,
              std::uint32_t modifier = 0);
 
-  /// The 64 bytes of the answer as one of the attributes of smp.hpp, once done and ok.
+  /// Returns the 64 bytes of the answer as one of the attributes of smp.hpp. Valid when the
+  /// operation is done and ok.
   template <class Attribute>
   layouts::image<Attribute> attribute() const {
     static_assert(Attribute::bytes <= 64);
@@ -74,7 +78,8 @@ class port_query : public subnet_query {
   void start(channel& commands, unsigned port) {
     subnet_query::start(commands, port, layouts::smp_attribute::port_info);
   }
-  /// Puts what was read in place; the GUID and the lengths of the tables are not part of it.
+  /// Stores the attributes that were read. The GUID and the lengths of the tables are not part of
+  /// PortInfo and stay unchanged.
   void read_into(port_attributes& to) const;
 };
 
@@ -96,7 +101,7 @@ class pkey_query : public subnet_query {
   std::uint16_t pkey(unsigned i) const;
 };
 
-/// The GID that a GUID has in the subnet of the port.
+/// Returns the GID of a GUID in the subnet of the port.
 gid gid_of(std::uint64_t subnet_prefix, std::uint64_t guid);
 
 }  // namespace freehca

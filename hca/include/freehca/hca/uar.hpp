@@ -13,22 +13,23 @@
 
 namespace freehca {
 
-/// A page of doorbells, and its BlueFlame page if the device has those.
+/// A UAR page with doorbells, and its BlueFlame page if the device has BlueFlame.
 struct uar_page {
-  std::uint32_t index = 0;  ///< what QP and CQ contexts name
+  std::uint32_t index = 0;  ///< the number in QP and CQ contexts
   mmio_region doorbells;    ///< layouts::uar::send_doorbell, ::cq_doorbell
-  mmio_region blueflame;    ///< no bytes: none
+  mmio_region blueflame;    ///< no bytes: there is no BlueFlame page
 
-  /// BlueFlame register number `i`, of 2^log_bytes bytes (capabilities::log_blueflame_bytes), for
-  /// queues::blueflame: one for each thread that posts. No bytes: there is none.
+  /// Returns BlueFlame register number `i`, of 2^log_bytes bytes
+  /// (capabilities::log_blueflame_bytes), for queues::blueflame. Each thread that posts needs its
+  /// own. The region has no bytes if there is no such register.
   mmio_region blueflame_register(unsigned i, unsigned log_bytes) const {
     const std::size_t each = std::size_t{1} << log_bytes;
     return i < blueflame.bytes >> log_bytes ? blueflame.part(i * each, each) : mmio_region{};
   }
 };
 
-/// Gives out the UAR pages of BAR 2. Pages that belong to EQ doorbells and to the firmware are
-/// never given.
+/// Allocates the UAR pages of BAR 2. It never allocates pages that belong to EQ doorbells or to the
+/// firmware.
 class uar_pages {
  public:
   static constexpr unsigned most_pages = 1024;
@@ -36,12 +37,13 @@ class uar_pages {
     return number_allocator::storage_bytes_for(most_pages);
   }
 
-  /// `bar` is BAR 2 whole; `log_uar_mb` (QUERY_DEV_CAP uar_sz) says how much of it are UAR pages.
+  /// `bar` is the whole BAR 2. `log_uar_mb` (QUERY_DEV_CAP uar_sz) is log2 of the size of the UAR
+  /// pages in MB.
   void open(const mmio_region& bar, unsigned log_uar_mb, unsigned reserved, bool blueflame,
             std::byte* storage);
   void close() { numbers_.close(); }
 
-  /// driver_error::no_resource (budget::item::uars).
+  /// Errors: driver_error::no_resource (budget::item::uars).
   result<uar_page> allocate();
   void free(const uar_page& page) { numbers_.free(page.index); }
   std::uint32_t out() const { return numbers_.out(); }
