@@ -34,13 +34,13 @@ struct budget {
 
   /// A block of context memory that has no user is kept as a spare block, in case it is needed
   /// again. At most spare_context_blocks blocks (usually one page each) are kept. The driver takes
-  /// them back spare_context_ns nanoseconds of the platform's clock after the oldest of them became
-  /// spare.
+  /// all spare blocks back spare_context_ns nanoseconds of the platform's clock after the first of
+  /// them became spare.
   std::uint32_t spare_context_blocks = 32;
   std::uint64_t spare_context_ns = 10'000'000;
 
   /// DMA memory, in bytes. The firmware reports only during bring-up how much it needs of the first
-  /// two (captures: 6 MiB and 9 MiB). If they are too small, the bring-up fails with
+  /// two (captures: 6 MiB and 9 MiB). If there is too little, the bring-up fails with
   /// driver_error::exceeds_limits.
   std::size_t firmware_bytes = std::size_t{8} << 20;
   std::size_t auxiliary_bytes = std::size_t{12} << 20;

@@ -103,9 +103,9 @@ struct context_layout {
 
   /// Places the tables in context memory. Each table is aligned to its size, and the largest comes
   /// first. Errors: driver_error::bad_argument with a budget::item in `where` (the firmware
-  /// reserves the whole table, or the table is larger than the device allows;
-  /// budget::item::lent_pages if all tables are too large together), transport_error::bad_reply (an
-  /// entry size is not a power of two, or is out of range).
+  /// reserves the whole table, or the table is larger than the device allows).
+  /// budget::item::lent_pages means that the sum of all tables is too large for the device.
+  /// transport_error::bad_reply means that an entry size is not a power of two, or is out of range.
   status plan(const budget& b, const capabilities& c);
 
  private:

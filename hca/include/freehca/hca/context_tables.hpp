@@ -170,7 +170,8 @@ class context_tables {
   }
   void end_unmapping();
   void take_back(block& b);
-  // The first two are called from the callback of the command, before its leases are settled.
+  // on_mapped() and on_unmapped() are called from the callback of the command, before its leases
+  // are settled.
   static void on_mapped(operation& op, void* self) noexcept;
   static void on_unmapped(operation& op, void* self) noexcept;
   static void settled(lease& which, const settlement& end, void* of) noexcept;
@@ -180,7 +181,7 @@ class context_tables {
   channel* commands_ = nullptr;
   page_lender* lender_ = nullptr;
   block* blocks_ = nullptr;
-  // of the MAP_ICM that is being made or in flight
+  // The entries of the MAP_ICM that is being made or in flight.
   layouts::image<layouts::map_entry>* entries_ = nullptr;
   std::uint32_t first_block_of_[context_tables_count + 1] = {};
   std::uint32_t blocks_lent_ = 0;
@@ -204,7 +205,7 @@ struct context_tables::block : list_node {
   std::uint32_t index = 0;  // in its table
   context_table table{};
   block_state state = block_state::absent;
-  // with state doubtful: the command that was not answered is UNMAP_ICM
+  // True if the state is doubtful and the command that was not answered is UNMAP_ICM.
   bool unmap_in_doubt = false;
   lease pages_at_risk;
   lease mapping_at_risk;

@@ -50,7 +50,7 @@ struct device_info {
 struct device_holdings {
   std::uint64_t pages = 0;     ///< pages of the arena of 4 KiB, lent or in rings
   std::uint64_t mappings = 0;  ///< blocks of context memory, firmware and auxiliary areas
-  /// slots of the command channel, in flight or in doubt (a slot has a token)
+  /// Slots of the command channel, in flight or in doubt. A slot has a token.
   std::uint64_t slots = 0;
   std::uint64_t numbers = 0;    ///< object numbers and UAR pages
   std::uint64_t doorbells = 0;  ///< bytes of doorbell records

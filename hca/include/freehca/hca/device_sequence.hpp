@@ -99,7 +99,7 @@ class device_sequence {
   look take_look(std::uint64_t now);
   /// The outcome of the operation, or ok if the step waited for a time.
   status answer() const { return answer_; }
-  /// The time of the next look. clock::never if the step waits for an operation.
+  /// The time at which the step has work. clock::never while the step waits for an operation.
   std::uint64_t next_look() const;
 
   // The reason to end early.

@@ -57,9 +57,9 @@ class number_allocator {
   void free(std::uint32_t first, std::uint32_t count = 1);
 
   std::uint32_t first() const { return first_ << log_unit_; }
-  /// allocated numbers, without resting ones
+  /// The number of allocated numbers, without the resting ones.
   std::uint32_t out() const { return out_ << log_unit_; }
-  /// number of looks at words in all searches since open()
+  /// The number of looks at words in all searches since open().
   std::uint64_t looks() const { return looks_; }
 
  private:
