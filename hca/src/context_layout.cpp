@@ -11,7 +11,8 @@ namespace freehca {
 
 namespace {
 
-/// log2 of an entry's size, or an entry size that the blocks are not made for.
+/// log_of() returns log2 of an entry size, or no_log if the size is less than 8 or not a power of
+/// two.
 constexpr unsigned no_log = ~0u;
 [[gnu::noinline]] unsigned log_of(std::uint64_t entry_bytes) {
   return entry_bytes >= 8 && is_power_of_two(entry_bytes) ? layouts::lowest_bit(entry_bytes)
@@ -86,8 +87,9 @@ status context_layout::plan(const budget& b, const capabilities& c) {
       return transport_error::bad_reply;
   }
 
-  // Each table is aligned to its size (Linux 6.1 profile.c): placed by size, largest first, none
-  // leaves a gap. The four cMPT tables are one, of a fixed number of entries.
+  // Each table is aligned to its size (Linux 6.1 profile.c). The tables are placed by size, the
+  // largest first, so that there are no gaps. The four cMPT tables are one table with a fixed
+  // number of entries.
   bytes = 0;
   const std::uint64_t all_cmpts = layouts::cmpt_bytes(std::size_t{1} << cmpt);
   for (std::uint64_t size = std::uint64_t{1} << 63; size >= layouts::icm_page_size; size >>= 1) {

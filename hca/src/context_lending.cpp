@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How blocks get to the device and back: one MAP_ICM for many blocks, one UNMAP_ICM for neighbours.
+// Lends blocks to the device and takes them back. One MAP_ICM maps many blocks, one UNMAP_ICM
+// unmaps neighbours.
 #include <freehca/hca/context_tables.hpp>
 
 namespace freehca {
@@ -18,13 +19,15 @@ void context_tables::start_mapping() {
     }
     if (entries == layouts::map_entries_per_mailbox) break;
     if (const status s = lend(*b); !s.ok()) {
-      // What is on its way back may be enough; else nothing will come.
+      // If memory is being taken back, it may be enough, and the block waits for it. If no memory
+      // is being taken back, the requests for the block fail.
       release_spares();
       if (entries > 0 || !unmapping_.empty() || !unwanted_.empty()) break;
       b->unlink();
       b->state = block_state::absent;
       fail_requests_on(*b, s, which::those_that_map);
-      // Its requests are told before another is tried: they may give up what the others want.
+      // The requests for this block end before another block is tried. Their users may release
+      // memory that the other requests need.
       fresh_ = true;
       break;
     }
@@ -40,7 +43,7 @@ void context_tables::start_mapping() {
   commands_->submit(map_);
 }
 
-/// With the MAP_ICM that is being made.
+/// Adds a block to the MAP_ICM that is being made.
 void context_tables::send(block& b) {
   b.unlink();
   b.state = block_state::mapping;
@@ -57,8 +60,8 @@ status context_tables::lend(block& b) {
   return {};
 }
 
-/// Appends a block's entries to those of the MAP_ICM that is being made. Returns their number, 0
-/// when they do not fit. Each entry is as large as the alignment of both addresses allows (Linux
+/// Appends the entries of a block to the MAP_ICM that is being made. Returns the number of entries,
+/// or 0 if they do not fit. Each entry is as large as the alignment of both addresses allows (Linux
 /// 6.1 fw.c mlx4_map_cmd).
 unsigned context_tables::write_entries(const block& b, unsigned at) {
   using entry = layouts::map_entry;
@@ -124,7 +127,7 @@ void context_tables::start_unmapping() {
   commands_->submit(unmap_);
 }
 
-/// Blocks beside it that are due too, in the order of their addresses.
+/// Adds the unwanted neighbours of a block to unmapping_, in the order of their addresses.
 void context_tables::add_neighbours(block& b) {
   const auto t = static_cast<unsigned>(b.table);
   const auto take = [this](block& other, bool before) {
@@ -153,7 +156,7 @@ void context_tables::end_unmapping() {
         b->state = block_state::doubtful;
       } else if (outcome.is(transport_error::timeout) &&
                  commands_->in_doubt(lease_kind::slot) > 0) {
-        // The firmware has not heard of it.
+        // The command was not posted, so the firmware does not know of it.
         b->state = block_state::unwanted;
         held_up_.push_back(*b);
       } else {
@@ -183,12 +186,13 @@ void context_tables::settled(lease&, const settlement& end, void* of) noexcept {
   const bool was_unmap = b.unmap_in_doubt;
   b.unmap_in_doubt = false;
   if (was_unmap == end.answer.ok()) {
-    // Taken back late, or never lent.
+    // A late answer: UNMAP_ICM succeeded, or MAP_ICM failed.
     self.take_back(b);
   } else if (was_unmap) {
     b.state = block_state::stuck;
   } else {
-    // The device has it, and nobody wants it: the request failed when the answer did not come.
+    // MAP_ICM succeeded late, so the device has the block. No request wants it: all failed when the
+    // answer did not come.
     b.state = block_state::unwanted;
     self.unwanted_.push_back(b);
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Requests for context memory: references to blocks, and when a request is fulfilled.
+// Requests for context memory, their references to blocks, and the end of requests.
 #include <freehca/hca/context_tables.hpp>
 
 namespace freehca {
 
-/// The request's objects lie in these blocks: the first for null, else the one behind `b`, of all
-/// tables of the group. Null behind the last.
+/// Iterates over the blocks of all tables of the group that have entries of the request's objects.
+/// Returns the first block if `b` is null, else the block after `b`. Returns null after the last
+/// block.
 context_tables::block* context_tables::next_block(const context_request& r, const block* b) const {
   if (r.first_ == r.end_) return nullptr;
   const context_layout::group_shape s = context_layout::shape(r.group_);
@@ -72,7 +73,7 @@ std::uint32_t context_tables::first_usable(context_group group, std::uint32_t fi
     std::uint32_t behind = first;
     for (std::uint32_t b = first >> log; b < blocks && b <= (first + count - 1) >> log; ++b)
       if (!usable(at(table, b))) behind = (b + 1) << log;
-    // Further on, all tables have to be looked at again.
+    // If `first` has moved, check all tables again.
     i = behind == first ? i + 1 : 0;
     first = behind;
   }
@@ -104,8 +105,8 @@ void context_tables::release(block& b) {
   if (b.state == block_state::mapped) give_up(b);
 }
 
-/// Nobody needs a block that is mapped: it is kept, and for that the one that was kept longest may
-/// have to go.
+/// Makes a mapped block without references a spare block. If there are too many spare blocks, the
+/// oldest is taken back.
 void context_tables::give_up(block& b) {
   if (most_spares_ == 0) {
     b.state = block_state::unwanted;
@@ -161,7 +162,7 @@ unsigned context_tables::finish_requests() {
   return commands_->reactor().deliver();
 }
 
-/// What a request has mapped, or is mapping.
+/// Releases the objects that a request has mapped or is mapping.
 void context_tables::give_back(context_request& r) {
   objects_held_ -= r.end_ - r.first_;
   for (block* b = nullptr; (b = next_block(r, b)) != nullptr;) release(*b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The blocks of context memory: where they are, and which objects they hold.
+// The blocks of context memory: their addresses, and their memory.
 #include <freehca/hca/context_tables.hpp>
 
 #include <freehca/hal/storage.hpp>
@@ -50,7 +50,7 @@ bool context_tables::idle() const {
 
 unsigned context_tables::poll() {
   if (!is_open()) return 0;
-  // Called with each look at the device: those that wait are gone through only when something has
+  // poll() is called with each device::poll(). Check the waiting requests only if something has
   // happened.
   const std::uint64_t next = next_work();
   if (next == clock::never) return 0;
@@ -78,7 +78,7 @@ void context_tables::forget() {
   fresh_ = false;
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r)) {
     r->trouble_ = transport_error::reset;
-    r->end_ = r->first_;  // it holds nothing any more
+    r->end_ = r->first_;  // the request holds nothing any more
   }
   finish_requests();
 }

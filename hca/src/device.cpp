@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The device object's own life, health, ports, and what it tells about itself.
+// The device object: open(), poll(), failure, health, ports, info() and holdings().
 #include <freehca/hca/device.hpp>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace freehca {
 
 namespace {
-// How long an event may lie unseen when no interrupt tells of it. No source: chosen.
+// The maximum time that an event stays unseen if no interrupt reports it. No source: chosen.
 constexpr std::uint64_t event_poll_interval = clock::milliseconds(1);
 
 constexpr status lacks(budget::item i) {
@@ -51,7 +51,7 @@ status device::open(const device_setup& setup) {
 }
 
 std::uint32_t device::next_generation() {
-  // Devices may be opened by different threads.
+  // Different threads may open devices at the same time.
   static std::atomic<std::uint32_t> drawn{0};
   constexpr std::uint32_t step = 0x9e3779b1;  // 2^32 divided by the golden ratio
   return drawn.fetch_add(step, std::memory_order_relaxed) + step;
@@ -72,7 +72,7 @@ void device::connect_events(event_context& e) {
         static_cast<device*>(self)->take_condition(what);
       },
       nullptr};
-  // All asynchronous events come to the first queue, whoever has the object.
+  // All asynchronous events go to the first queue, even if an event owner has the object.
   if (&e == &events_[0])
     e.device_.relay = [](void* self, const layouts::image<layouts::eqe>& event) noexcept {
       return static_cast<device*>(self)->owners_.relay(event);
@@ -82,7 +82,8 @@ void device::connect_events(event_context& e) {
 void device::on_interrupt(unsigned vector) noexcept {
   const unsigned vectors = vectors_.load(std::memory_order_relaxed);
   const unsigned queues = 1 + setup_.budget.completion_event_queues;
-  // The queues of one vector are as far from each other as there are vectors behind the first.
+  // If there are at least two vectors, queue 0 has vector 0, and the other queues share the other
+  // vectors in turn. The queues of one vector are therefore `vectors` - 1 apart.
   const unsigned step = vectors < 2 ? 1 : vector == 0 ? queues : vectors - 1;
   for (unsigned queue = vector; queue < queues; queue += step) events_[queue].notify();
 }
@@ -118,9 +119,10 @@ void device::fail(status why) {
   if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
 }
 
-/// An event queue that was full has lost events: nobody can know which completion queues, commands
-/// or objects they were of. Linux warns alone (6.1 eq.c mlx4_eq_int); a program of ours would wait
-/// for ever. Of the other two Linux and illumos go on after a line in the log.
+/// A full event queue has lost events. The driver cannot know which completion queues, commands or
+/// objects they named. Linux only writes a warning (6.1 eq.c mlx4_eq_int), but a program of this
+/// driver would wait for ever, so the device fails. After a memory error or a fatal warning, Linux
+/// and illumos continue with a line in the log, and so does this driver.
 void device::take_condition(layouts::event_type what) {
   using layouts::event_type;
   const platform_operations& p = *setup_.platform.operations;
@@ -146,16 +148,17 @@ void device::refresh_ports(std::uint64_t now) {
 }
 
 unsigned device::poll() {
-  // An operation that was started on a closed device ends too.
+  // An operation that was started on a closed device must end too.
   if (state_ == device_state::closed) return control_.commands.poll();
   unsigned handled = control_.reactor.mail.take();
-  // Read once: a look at the clock costs more than a look that finds nothing.
+  // The clock is read once, because reading it costs more than a poll that finds nothing.
   const std::uint64_t now = setup_.platform.now();
   if (events_[0].is_open()) handled += events_[0].poll();
-  // Behind the events: a command whose answer is among them is not overdue.
+  // Expire deadlines after the events: if the answer to a command is among the events, the command
+  // is not overdue.
   control_.reactor.expire(now);
   handled += control_.commands.poll();
-  if (state_ == device_state::closed) return handled;  // by a callback
+  if (state_ == device_state::closed) return handled;  // a callback has closed the device
   handled += control_.contexts.poll();
   check_health(now);
   refresh_ports(now);
@@ -165,7 +168,7 @@ unsigned device::poll() {
 }
 
 std::uint64_t device::next_deadline() const {
-  // With what the reactor has.
+  // This includes the next deadline of the reactor.
   std::uint64_t next = control_.commands.next_deadline();
   if (state_ == device_state::closed) return next;
   next = clock::earlier(next, sequence_.next_look());
@@ -181,13 +184,13 @@ std::uint64_t device::next_deadline() const {
 }
 
 std::uint64_t device::next_look_at_events() const {
-  // Without an interrupt only a look at the ring tells.
+  // Without interrupts, only polling the ring finds events.
   return info_.interrupts_work ? clock::never
                                : clock::after(setup_.platform.now(), event_poll_interval);
 }
 
 std::uint64_t device::next_look_at_events(const event_context& of) const {
-  // The interrupt of a shared vector may wake the control owner's thread alone.
+  // The interrupt of a shared vector may wake only the control owner's thread.
   return of.shares_vector() ? clock::after(setup_.platform.now(), event_poll_interval)
                             : next_look_at_events();
 }
@@ -213,8 +216,8 @@ device_holdings device::holdings() const {
 void device::lent_area::settled(lease&, const settlement& end, void* of) noexcept {
   auto& area = *static_cast<lent_area*>(of);
   if (end.by_reset) return;
-  // The step that sent the command may see it after this, when the answer came right behind a
-  // cancel().
+  // If the answer comes right after a cancel(), the step that sent the command sees it only after
+  // this call.
   if (end.answer.ok()) area.lent_before = area.lent;
   else area.lent = area.lent_before;
 }

@@ -5,7 +5,7 @@
 namespace freehca {
 
 namespace {
-// Between a change that could not be read and the next try. No source: chosen.
+// The time between a failed read of a changed port and the next attempt. No source: chosen.
 constexpr std::uint64_t retry_interval = clock::milliseconds(100);
 }  // namespace
 
@@ -51,7 +51,7 @@ unsigned device_ports::infiniband_from(unsigned port) const {
 }
 
 operation& device_ports::read(channel& commands, unsigned port) {
-  // What changes from here on may be too late for this answer.
+  // A change from now on may come too late for this answer.
   stale_ &= ~(1u << port);
   query_.restart();
   query_.start(commands, port);
@@ -81,8 +81,9 @@ unsigned device_ports::take_changed(std::uint64_t now) {
   const unsigned port = reading_;
   reading_ = 0;
   const bool read = take(port).ok();
-  // The event comes once: a change that could not be read is read later, but not at once, or a
-  // firmware that refuses would be asked without end.
+  // The device reports a change only once. If the port could not be read, the driver reads it again
+  // later, but not at once. Otherwise it would send the query without end to a firmware that
+  // refuses it.
   retry_at_ = read ? 0 : clock::after(now, retry_interval);
   if (!read) changed(port);
   return read ? port : 0;

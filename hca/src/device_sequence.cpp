@@ -23,7 +23,7 @@ void device_sequence::join(operation& done, operation::callback stopped, void* o
 }
 
 void device_sequence::orphan(operation::callback stopped, void* owner) {
-  orphan_.drop();  // one that has ended may not be completed yet
+  orphan_.drop();  // it may have ended and not be completed yet
   orphan_.restart();
   orphan_.set_deadline(done_->deadline());
   orphan_.begin(stopped, owner);
@@ -110,12 +110,12 @@ device_sequence::look device_sequence::take_look(std::uint64_t now) {
 std::uint64_t device_sequence::next_look() const {
   if (course_ == course::none) return clock::never;
   if (under_way_ == nullptr) return wake_;
-  // poll() delivers what has ended behind its look at the sequence, too.
+  // poll() also completes operations after the step was called.
   return under_way_->done() ? 0 : clock::never;
 }
 
-/// Bring-up stops at once, but for a reset: a command that the firmware has is detached. A teardown
-/// is never broken off, but one that is overdue goes on by a reset.
+/// A bring-up stops at once, except during a reset. A command that the firmware has is detached. A
+/// teardown ignores cancel(). If the deadline of a teardown has passed, it continues with a reset.
 bool device_sequence::stop() {
   if (course_ == course::reset || (course_ != course::up && !done_->expired())) return false;
   stopping_ = true;
@@ -131,7 +131,7 @@ status device_sequence::reason_for(status why) const {
 }
 
 void device_sequence::drop_command() {
-  // What a family adds to a command needs no destructor.
+  // The members that firmware_command adds to a command need no destructor.
   if (command_ != nullptr) command_->~command();
   command_ = nullptr;
 }

@@ -7,7 +7,7 @@ namespace freehca {
 using layouts::event_type;
 
 namespace {
-/// The entry read as the table of its type: they all lay over the same 32 bytes.
+/// Reads the entry with the layout of its type. All layouts cover the same 32 bytes.
 template <class T>
 layouts::image<T> as_type(const layouts::image<layouts::eqe>& e) {
   return layouts::image<T>::from_bytes(e.data());
@@ -35,7 +35,8 @@ void event_context::close() {
 
 unsigned event_context::poll(unsigned limit) {
   if (!is_open()) return 0;
-  // Ahead of the ring: an interrupt from here on is of an event that the next call looks for.
+  // Read the interrupt count before the ring. If an interrupt comes later, the next call looks for
+  // its event.
   const bool fired = interrupts_.see();
   if (limit > ring_.entries()) limit = ring_.entries();
   unsigned count = 0;
@@ -76,7 +77,7 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
     }
     case event_type::port_change:
     case event_type::port_management_change: {
-      // All subtypes of the second have the port in the same place.
+      // All subtypes of port_management_change have the port at the same offset.
       const std::uint64_t port =
           type == event_type::port_change
               ? as_type<layouts::eqe_port_change>(e).get<&layouts::eqe_port_change::port>()
@@ -117,7 +118,7 @@ void event_context::dispatch_to_object(const layouts::image<layouts::eqe>& e) {
 
 event_subject subject_of(const layouts::image<layouts::eqe>& event) {
   using enum event_subject::kind;
-  // The number stands in the same place for all three kinds.
+  // The number is at the same offset for all three kinds of object.
   const auto number =
       static_cast<std::uint32_t>(as_type<layouts::eqe_qp>(event).get<&layouts::eqe_qp::qpn>());
   switch (event.get<&layouts::eqe::event_type>()) {

@@ -28,7 +28,7 @@ void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32
   for (std::size_t i = 0; i < (end_ + std::size_t{63}) / 64; ++i) used_[i] = 0;
 }
 
-/// The first taken unit of [unit, end); `end` when all are free.
+/// Returns the first taken unit of [unit, end), or `end` if all are free.
 std::uint32_t number_allocator::first_taken(std::uint32_t unit, std::uint32_t end) {
   while (unit < end) {
     ++looks_;
@@ -41,7 +41,7 @@ std::uint32_t number_allocator::first_taken(std::uint32_t unit, std::uint32_t en
   return end;
 }
 
-/// The first free unit from `unit` on; end_ when there is none.
+/// Returns the first free unit from `unit` on, or end_ if there is none.
 std::uint32_t number_allocator::first_free(std::uint32_t unit) {
   while (unit < end_) {
     ++looks_;
@@ -73,10 +73,11 @@ void number_allocator::end_rest(const run& r) {
   if (r.first < lowest_) lowest_ = r.first;
 }
 
-/// The lowest free run; end_ when there is none.
+/// Returns the first unit of the lowest free run, or end_ if there is none.
 std::uint32_t number_allocator::search(std::uint32_t units, std::uint32_t step,
                                        const number_filter* filter) {
-  // A power of two. What is behind the end, also by wrapping round, is nowhere.
+  // Rounds `u` up to a multiple of `step`, a power of two. Returns end_ or more if the result is
+  // beyond the end or would overflow.
   const auto aligned = [this, step](std::uint32_t u) {
     return u > end_ - 1 || step - 1 > ~u ? end_ : (u + step - 1) & ~(step - 1);
   };

@@ -62,7 +62,8 @@ void owner_registry::begin_anew(device& from) {
   for (owner_link* const owner : links_) {
     if (owner == nullptr || owner->is != standing::let_go) continue;
     owner->why_anew = owner->cut(*owner, from);
-    // Also without a share: what it is told must have arrived before it is told the next time.
+    // Send the message even if the share could not be allocated. The event owner then takes part in
+    // the next reset too, so this message has arrived before it is sent again.
     owner->is = standing::working;
     owner->told_of_failure = false;
     owner->mail->put(owner->begin_anew);
@@ -72,7 +73,7 @@ void owner_registry::begin_anew(device& from) {
 bool owner_registry::relay(const event_relay::entry& event) {
   for (owner_link* const owner : links_) {
     if (owner == nullptr || owner->is != standing::working) continue;
-    // What one without a share had, others have now.
+    // An event owner without a share has no objects. Other owners may use its former numbers.
     if (!owner->why_anew.ok() || !owner->has(*owner, event)) continue;
     owner->events.put(event);
     owner->mail->notify();

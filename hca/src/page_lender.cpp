@@ -41,8 +41,8 @@ status page_lender::fill(std::uint32_t pages, lent_pages& to, unsigned most_runs
   return grow(to, pages - to.pages, log, most_runs);
 }
 
-/// Appends runs of 2^log pages or smaller ones, none larger than the one before: each run is then
-/// as aligned in what it stands for as in memory.
+/// Appends runs of 2^log pages or less. No run is larger than the run before. Each run is then as
+/// aligned at its offset in the chain as in memory.
 status page_lender::grow(lent_pages& to, std::uint32_t pages, unsigned log, unsigned most_runs) {
   for (std::uint32_t left = pages; left > 0 && most_runs > 0;) {
     while (std::uint32_t{1} << log > left) --log;
@@ -74,7 +74,7 @@ void page_lender::append(lent_pages& to, std::uint32_t first_page, unsigned log)
   pages_out_ += std::uint32_t{1} << log;
 }
 
-/// Gives back all runs behind those of `before`.
+/// Returns all runs after those of `before` to the arena.
 void page_lender::truncate(lent_pages& chain, const lent_pages& before) {
   std::uint32_t& link = before.last == page_run::none ? chain.first : runs_[before.last].next;
   for (std::uint32_t i = link; i != page_run::none;) {

@@ -13,7 +13,8 @@ constexpr unsigned command = 0x04, capabilities = 0x34;
 constexpr std::uint32_t command_master = 1u << 2;
 constexpr unsigned vital_product_data = 0x03;
 
-/// The address and data gateway at 0x58 and 0x5c: reading or writing it acts on the device.
+/// The address and data registers at 0x58 and 0x5c (gateway). A read or a write of them acts on the
+/// device.
 constexpr bool is_gateway(unsigned dword) {
   return dword == 22 || dword == 23;
 }
@@ -33,12 +34,12 @@ status pci_function::set_bus_master(bool allowed) const {
     FREEHCA_TRY(known_->set_bus_master(context_, allowed));
   } else {
     FREEHCA_TRY(read(command, v));
-    // The upper half is the status register, whose bits are cleared by writing ones.
+    // The upper half is the status register. Writing ones clears its bits.
     v &= 0xffff & ~command_master;
     FREEHCA_TRY(known_->write_configuration(context_, command, v | (allowed ? command_master : 0)));
   }
-  // What the device wrote before it was stopped arrives ahead of the answer to a read (PCI Express
-  // ordering: a completion does not pass posted writes).
+  // All earlier writes of the device arrive before the answer to a read (PCI Express ordering: a
+  // completion does not pass posted writes).
   return allowed ? status() : read(command, v);
 }
 
@@ -61,8 +62,8 @@ bool pci_function::answers() const {
   return read(identity, v).ok() && (v & 0xffff) != 0xffff;
 }
 
-/// Everything but the gateway and the address of vital product data, whose flag would start a
-/// write; the command register last, when all that it switches on is in place.
+/// Writes all saved dwords except the gateway and the address of vital product data, whose flag
+/// would start a write. The command register is last, when everything that it enables is in place.
 status pci_function::restore() {
   const auto byte = [this](unsigned at) { return saved_[at / 4] >> at % 4 * 8 & 0xff; };
   unsigned product_data = dwords;

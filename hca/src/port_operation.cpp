@@ -50,13 +50,14 @@ void port_operation::change() {
   if (open_) commands::init_port::aim(change_.request, port_);
   else commands::close_port::aim(change_.request, port_);
   p.wanted = open_;
-  p.open = true;  // may be, from now on or still
+  p.open = true;  // it may be open: from now on, or still
   change_.put_at_risk(p.at_risk);
   change_.then(&changed, this);
   device_->commands().submit(change_);
 }
 
-/// What the operation was told, and not what it told its step.
+/// Returns the stop reason of this operation if a command of it ended with driver_error::cancelled,
+/// else `outcome`.
 status port_operation::told(status outcome) const {
   return outcome.is(driver_error::cancelled) && !stop_reason().ok()
              ? stop_reason().at(outcome.where())
@@ -84,20 +85,20 @@ void port_operation::limited(operation& op, void* self) noexcept {
 void port_operation::changed(operation& op, void* self) noexcept {
   auto& o = *static_cast<port_operation*>(self);
   port_control& p = o.device_->ports_.control(o.port_);
-  // Told by the late answer.
+  // The late answer settles the state of the port.
   if (p.at_risk.in_doubt()) return o.complete(o.told(op.outcome()));
   o.settle(op.outcome());
   o.finish(op.outcome());
 }
 
-/// INIT_PORT or CLOSE_PORT was answered, or never sent.
+/// Called when INIT_PORT or CLOSE_PORT was answered, or ended without being posted.
 void port_operation::settle(status outcome) {
   port_control& p = device_->ports_.control(port_);
   p.open = outcome.ok() ? p.wanted : !p.wanted;
   if (outcome.ok()) device_->ports_.changed(port_);
 }
 
-/// Leaves the port as it is: if it is in doubt, the late answer says how that is.
+/// Leaves the port as it is. If the port is in doubt, the late answer settles its state.
 void port_operation::detach() {
   port_control& p = device_->ports_.control(port_);
   const bool changing = change_.under_way();

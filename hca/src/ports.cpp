@@ -10,7 +10,7 @@ void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribut
                          std::uint32_t modifier) {
   if (!startable()) return;
   begin(&on_cancel, this);
-  // The keys are checked for who comes over the wire, not for the host itself (Linux 6.1
+  // M_Key and B_Key protect against requests from the wire, not against the host itself (Linux 6.1
   // hw/mlx4/mad.c).
   const auto flags = static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_mkey) |
                      static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_bkey);
