@@ -8,11 +8,11 @@
 
 namespace freehca {
 
-/// What the driver asks of an InfiniBand port before INIT_PORT: the capability mask that it has
-/// (every SET_PORT replaces it), the largest MTU, and as many lanes as it takes (Linux 6.1 port.c
-/// mlx4_SET_PORT).
+/// The parameters of SET_PORT for an InfiniBand port before INIT_PORT: the capability mask that the
+/// port has (every SET_PORT replaces it), the largest MTU, and as many virtual lanes as the
+/// firmware accepts (Linux 6.1 port.c mlx4_SET_PORT).
 struct port_limits {
-  static constexpr unsigned tries = 4;  // 8, 4, 2, 1 lanes
+  static constexpr unsigned tries = 4;  // 8, 4, 2, 1 virtual lanes
 
   static void fill(firmware_command<commands::set_port_ib>& c, const device& d, unsigned port,
                    unsigned attempt) {
@@ -23,7 +23,7 @@ struct port_limits {
         .set<&l::mvc>(true)
         .set<&l::vl_cap>(8u >> attempt);
   }
-  /// Whether the next try, with fewer lanes, may do better.
+  /// True if the next attempt, with fewer virtual lanes, may succeed.
   static bool too_many_lanes(status s, unsigned attempt) {
     return attempt + 1 < tries && (s.is(layouts::command_status::bad_size) ||
                                    s.is(layouts::command_status::exceeds_limits));

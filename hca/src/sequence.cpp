@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The state machine that runs the table of steps up or down, and what happens when a step fails.
+// The state machine that runs the table of steps up or down, and the handling of a step that fails.
 #include "steps.hpp"
 
 namespace freehca {
@@ -65,9 +65,9 @@ void device::take_back(operation& done, device_sequence::goal towards) {
   if (state_ == device_state::closed || sequence_.is_awaited())
     return control_.reactor.refuse(done, driver_error::bad_state);
   if (sequence_.way() != device_sequence::course::none) {
-    // It is being undone already, after an answer that came late: why the bring-up failed, its
-    // caller was told. recover() joins here too, and needs no reset: the undo gives everything
-    // back.
+    // A late answer has come, and the driver is undoing the bring-up already. The caller of
+    // bring_up() has been given the reason of its failure. recover() needs no reset in this case,
+    // because the undo gives everything back.
     sequence_.join(done, &on_cancel, this);
     return sequence_.set_goal(towards);
   }
@@ -110,8 +110,8 @@ void device::run_sequence() {
       continue;
     }
     const bool up = sequence_.way() == course::up;
-    // What was answered is the step's to look at: it knows what to take back.
-    // A device that this one does not own is not reset.
+    // If there is an answer, the step handles it, because the step knows what to undo. A driver
+    // that does not own the device must not reset the device.
     if (sequence_.stopping() && look == device_sequence::look::due && !sequence_.committed &&
         (up || sequence_.has(bring_up_step::take_ownership))) {
       if (up) step_failed(sequence_.reason_for(driver_error::cancelled));
@@ -154,14 +154,15 @@ void device::step_failed(status why) {
   sequence_.set_goal(device_sequence::goal::down);
   const bool broken = control_.commands.is_open() && !control_.commands.failure().ok();
   if (broken || control_.commands.slots_in_use() > 0) {
-    // Something was not answered: the caller is told at once, the rest is held.
+    // A command was not answered, or the channel has failed. The operation ends at once. The
+    // resources stay held.
     state_ = broken ? device_state::failed : device_state::in_doubt;
     return sequence_.end();
   }
   sequence_.turn(device_sequence::course::down);
 }
 
-/// A device that does not even let go is reset: then everything is the driver's again.
+/// If an undo fails, the driver resets the device. All memory is then the driver's again.
 void device::undo_failed(status why) {
   sequence_.blame(why);
   begin_reset();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the sequences do beside their steps: the reset that takes everything back, late answers, and
-// closing.
+// The parts of the sequences outside of the steps: the reset that takes everything back, late
+// answers, and close().
 #include <freehca/hal/barrier.hpp>
 #include <freehca/layouts/register_map.hpp>
 
@@ -11,13 +11,13 @@
 namespace freehca {
 
 namespace {
-// No source: chosen.
+// The maximum time that a reset waits for event owners. No source: chosen.
 constexpr std::uint64_t owners_limit = clock::seconds(10);
 }  // namespace
 
 void device::begin_reset() {
   sequence_.drop_command();
-  // From here on nothing is posted: the device would answer it with the state of before.
+  // From now on nothing is posted, because the device would answer with the state before the reset.
   if (control_.commands.is_open() && control_.commands.failure().ok())
     control_.commands.fail_all(transport_error::reset);
   for (event_context& e : events_) e.end_arming();
@@ -26,9 +26,10 @@ void device::begin_reset() {
 }
 
 void device::reset_done(status outcome) {
-  // A device that may not master the bus reaches no memory either. One that is gone is told all the
-  // same: its registers may be deaf while the rest of it lives. Whether that one hears it does not
-  // matter.
+  // If the reset failed, switch bus mastering off, so that the device cannot access memory. Do this
+  // even if the device looks gone (all registers read as ones). The device may still perform DMA
+  // although its registers do not answer. If the device is gone, a failure to switch bus mastering
+  // off is ignored.
   const bool quiet = outcome.ok() || function_.set_bus_master(false).ok();
   if (!quiet && !outcome.is(transport_error::gone)) {
     sequence_.blame(bring_up_step::reset, outcome);
@@ -40,8 +41,9 @@ void device::reset_done(status outcome) {
   owners_.ask_to_let_go();
 }
 
-/// Whoever goes on posting would ring a device that does not run. One who does not answer does not
-/// poll: the reset does not wait for ever.
+/// Asks the event owners to stop, so that none writes a doorbell of a device that does not run. An
+/// event owner that does not answer does not poll. The reset therefore waits for at most
+/// owners_limit. Returns true if the reset may begin.
 bool device::owners_have_stopped() {
   const std::uint64_t now = setup_.platform.now();
   if (sequence_.phase == steps::reset_begin) {
@@ -57,16 +59,18 @@ bool device::owners_have_stopped() {
   return true;
 }
 
-/// An answer that comes late finds the reset at something else, which has a time of its own.
+/// Wakes the sequence if it waits for event owners. If the answer of an event owner comes late, the
+/// reset is in another phase with a wait of its own, which must not be cut short.
 void device::go_on() {
   if (sequence_.way() == device_sequence::course::reset &&
       (sequence_.phase == steps::owners_stop || sequence_.phase == steps::owners_let_go))
     sequence_.wake_at(0);
 }
 
-/// Until then nothing is taken back: they may still read what the device wrote before it was reset.
-/// False: they are waited for, or the sequence has ended because it was told to; then too they had
-/// time to hear of it.
+/// Until all event owners have stopped using the device, nothing is taken back, because they may
+/// still read what the device wrote before the reset. Returns false if the sequence waits for them,
+/// or if it has ended because it was told to end early. In the latter case the event owners had
+/// owners_limit to answer.
 bool device::owners_have_let_go() {
   if (owners_.awaited() == nullptr) return true;
   if (!sequence_.told_to_end()) return false;
@@ -81,7 +85,8 @@ bool device::owners_have_let_go() {
 }
 
 void device::forget_everything() {
-  // While every object is still whole: operations that end by the reset take theirs along.
+  // Called while every object is still complete, because operations that the reset ends destroy
+  // their objects.
   if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
   control_.commands.device_was_reset();
   ports_.forget();
@@ -94,13 +99,14 @@ void device::forget_everything() {
   sequence_.device_forgot();
 }
 
-/// Undoes the rest of a bring-up when the answers that were missing have come.
+/// Undoes the other steps of a bring-up when all late answers have come.
 void device::wait_for_late_answers() {
   if (control_.commands.is_open() && !control_.commands.failure().ok()) {
     state_ = device_state::failed;
     return;
   }
-  // Refused operations that a callback starts again and again do not count.
+  // Refused operations do not count. Otherwise a callback that starts one again and again would
+  // block the undo.
   if (control_.commands.slots_in_use() + control_.commands.queued() > 0 ||
       !control_.contexts.idle())
     return;
@@ -108,21 +114,22 @@ void device::wait_for_late_answers() {
   sequence_.turn(device_sequence::course::down);
 }
 
-/// Whatever the device was about to do must not reach memory that is given back. Without waiting: a
-/// reset through the register would need a second before configuration space can be restored.
+/// Keeps the device from memory that is given back, without waiting. A reset through the register
+/// would need a second before configuration space can be restored.
 void device::keep_from_memory() {
   if (function_.reset().ok()) return;
   if (function_.set_bus_master(false).ok()) {
-    // In the midst of a reset: put back what was wiped, if the device is there already.
+    // A reset may be half done. Restore what it cleared, if the device answers already.
     static_cast<void>(function_.repair());
   } else if (!function_.wiped()) {
-    // Nothing else is left that stops it. The next bring-up puts back what this wipes.
+    // Only the reset register is left to stop the device. The next bring-up restores the
+    // configuration space that this reset clears.
     if (!function_.saved() && function_.answers()) static_cast<void>(function_.save());
     function_.begin_wipe();
     mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
     barrier::mmio_store_to_mmio_store();
-    // No read passes the write on its way: when this one has come back, whatever it says, the
-    // register has been written, ahead of memory being given back.
+    // A read does not pass the write. When the read has completed, with any result, the register
+    // has been written, before memory is given back.
     static_cast<void>(function_.answers());
   }
 }
@@ -131,21 +138,22 @@ void device::close() {
   if (state_ == device_state::closed) return;
   FREEHCA_ASSERT(!owners_.any());
   if (state_ != device_state::down) {
-    // What ends below may start the next thing: that is refused from here on.
+    // Callbacks of operations that end below may start new operations. These are refused from now
+    // on.
     state_ = device_state::tearing_down;
     keep_from_memory();
     control_.commands.admit_clients(false);
     forget_everything();
-    // After a reset no undo waits for anything.
+    // After a reset no undo function waits.
     sequence_.abandon();
     run_sequence();
   }
-  // If a reset through the register could not be finished, the next owner would find no BARs. The
-  // platform may work again by now.
+  // If a reset through the register could not be finished, the next owner would find no BARs. By
+  // now the platform may allow accesses again.
   static_cast<void>(function_.repair());
   control_.close();
   state_ = device_state::closed;
-  // What has ended is told here: nobody has to poll any more.
+  // Complete the operations that have ended, because poll() need not be called any more.
   control_.reactor.deliver();
 }
 

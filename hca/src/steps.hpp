@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The steps of bring-up. Each is a function that the sequence calls again and again until it is ok
-// or failed; between calls the sequence keeps its place. A command or another operation that a step
-// awaits, and that fails, fails the step: its function is called for answers that are ok. An undo
-// function takes back what is there by the word of the sequence, or of its own parts, so that it
-// serves a step that was done, one that failed half way, and one that never began.
+// The steps of bring-up. Each step is a function. The sequence calls it again and again until it
+// returns ok or an error. Between the calls the sequence keeps the phase and the item of the step.
+// If a step awaits a command or another operation, and this fails, the step fails. The sequence
+// calls the function only for answers that are ok, except in the steps of judges().
+//
+// Each undo function checks what its step has created so far. It can therefore be called after a
+// step that succeeded, failed half way, or never ran.
 #pragma once
 
 #include <freehca/layouts/init_hca.hpp>
@@ -15,19 +17,20 @@
 namespace freehca {
 
 struct device::steps {
-  /// Neither ok nor failed: the step goes on. No driver_error has that number.
+  /// The result of a step that has neither succeeded nor failed yet. No driver_error has this
+  /// number.
   static constexpr status wait = driver_error{};
-  /// The phase of a step that is done when what it awaits is.
+  /// The phase of a step that is done as soon as the operation that it awaits is done.
   static constexpr unsigned over = ~0u;
 
   struct step {
     const char* name;
     status (*run)(device&);
-    status (*undo)(device&);  // null: nothing to take back
+    status (*undo)(device&);  // null: nothing to undo
   };
   static const step table[bring_up_steps];
-  /// Those that look at what they awaited themselves, also when it failed:
-  /// device_sequence::answer().
+  /// True for the steps that check the outcome of the awaited operation themselves, by
+  /// device_sequence::answer(). Their functions are called for errors too.
   static bool judges(bring_up_step s) {
     constexpr auto bit = [](bring_up_step one) { return 1u << static_cast<unsigned>(one); };
     return (bit(s) & (bit(bring_up_step::map_fa) | bit(bring_up_step::mod_stat_cfg) |
@@ -35,7 +38,7 @@ struct device::steps {
                       bit(bring_up_step::set_ports))) != 0;
   }
 
-  /// Sends the command made last and goes to `phase` when it is done.
+  /// Sends the command of the last make(). The step continues at `phase` when the command is done.
   static status send(device& d, unsigned phase) {
     d.sequence_.send(d.control_.commands, phase);
     return wait;
@@ -59,8 +62,8 @@ struct device::steps {
     return wait;
   }
 
-  /// Where a reset stands. From `rest` on the device has been told, and may be deaf or without its
-  /// configuration space: device_sequence::committed.
+  /// The phases of a reset. From `rest` on the reset register has been written. The device may then
+  /// not answer, or have no configuration space: see device_sequence::committed.
   enum reset_phase : unsigned {
     reset_begin,
     owners_stop,

@@ -36,10 +36,10 @@ status device::steps::set_icm_size(device& d) {
   return {};
 }
 
-/// How many objects of a group have their context memory from the start: those of the firmware and
-/// those of the driver itself. The multicast table gets the rest of its memory with its groups:
-/// without device-managed steering nothing wants it whole (Linux 6.1 main.c mlx4_init_icm says so,
-/// and maps it whole for simplicity).
+/// Returns the number of objects of a group that have context memory from the start: those of the
+/// firmware and those of the driver itself. The multicast table gets more memory as groups are
+/// created. Without device-managed steering the firmware does not need the whole table (Linux 6.1
+/// main.c mlx4_init_icm says so, and maps it whole for simplicity).
 std::uint32_t device::steps::reserved_objects(const device& d, context_group g) {
   const freehca::capabilities& k = d.capabilities_;
   const std::uint32_t reserved[context_groups] = {
@@ -99,17 +99,16 @@ status device::steps::unmap_reserved(device& d) {
   if (!worst.ok()) return worst;
   for (bool& m : d.reserved_mapped_) m = false;
   d.control_.contexts.release_spares();
-  // What a failed request had wanted is on its way back too.
+  // Blocks of a failed request are being taken back too.
   if (!d.control_.contexts.idle()) return later(d, 0);
-  // Pages that the device did not give back, or that users still hold.
+  // The device did not give pages back, or users still hold some.
   if (d.control_.contexts.blocks_lent() != 0) return driver_error::busy;
   return {};
 }
 
 namespace {
 
-/// The steering of a card that can do it both ways: as Linux 6.1 main.c choose_steering_mode
-/// chooses.
+/// True if the card uses B0 steering. Linux 6.1 main.c choose_steering_mode makes the same choice.
 bool has_b0_steering(const freehca::capabilities& can) {
   return can.has(layouts::dev_cap_flag::vep_uc_steering) &&
          can.has(layouts::dev_cap_flag::vep_mc_steering);
@@ -117,7 +116,7 @@ bool has_b0_steering(const freehca::capabilities& can) {
 
 }  // namespace
 
-/// Where the tables are and how large they are: what QUERY_HCA has to give back.
+/// Writes the addresses and sizes of the tables. QUERY_HCA must return the same values.
 void device::steps::tell_tables(const device& d, layouts::image<layouts::init_hca>& to) {
   using l = layouts::init_hca;
   const context_layout& p = d.control_.layout;
@@ -158,7 +157,7 @@ status device::steps::init_hca(device& d) {
       .set<&l::host_is_big_endian>(std::endian::native == std::endian::big)
       .set<&l::ud_av_port_check>(true);
   tell_tables(d, in);
-  // UAR pages of 4 KB, all that the BAR has.
+  // The UAR pages have 4 KB. The device gets all that the BAR has.
   const unsigned log_uars =
       static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
   in.set<&l::log_max_uars>(log_uars > 15 ? 15 : log_uars).set<&l::uar_page_sz>(0);
@@ -171,7 +170,8 @@ status device::steps::close_hca(device& d) {
   return send(d, over);
 }
 
-/// The device must have taken what it was told: a table elsewhere would be written elsewhere.
+/// Checks that the device has the tables as INIT_HCA described them. A device with other addresses
+/// would write to wrong places.
 status device::steps::query_hca(device& d) {
   if (d.sequence_.phase == 0) {
     d.sequence_.make<commands::query_hca>();

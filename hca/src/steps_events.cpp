@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Numbers, interrupts, event queues, and the switch of the command channel to completion events.
-// Sources: Linux 6.1 eq.c, main.c mlx4_setup_hca (the NOP self-test).
+// The steps for numbers, interrupts, event queues, and the switch of the command channel to event
+// mode. Sources: Linux 6.1 eq.c, main.c mlx4_setup_hca (the NOP self-test).
 #include <initializer_list>
 
 #include <freehca/firmware_cmds/eq.hpp>
@@ -17,7 +17,7 @@ namespace freehca {
 
 namespace {
 
-// How long the vector may take to fire after the answer to NOP was seen. No source: chosen.
+// The maximum time from the answer to NOP to the interrupt. No source: chosen.
 constexpr std::uint64_t interrupt_limit = clock::milliseconds(200);
 constexpr std::uint64_t interrupt_poll = clock::microseconds(100);
 
@@ -36,12 +36,12 @@ status device::steps::arm_interrupts(device& d) {
   const freehca::platform& p = d.setup_.platform;
   d.info_.interrupts_work = false;
   if (!d.setup_.use_interrupts || p.operations->arm_interrupts == nullptr) return {};
-  // As many as there are: completion event queues share the vectors behind the first, and all
-  // queues share the only one.
+  // Arm as many vectors as there are. The completion event queues share the vectors after the first
+  // one. If there is only one vector, all queues share it.
   unsigned vectors = 1 + d.setup_.budget.completion_event_queues;
   status armed;
   do {
-    // Ahead of the call, as the first interrupt may come from inside it.
+    // Store before the call, because the first interrupt may come inside it.
     d.vectors_.store(vectors, std::memory_order_relaxed);
     armed = p.operations->arm_interrupts(p.context, vectors, &device::on_notify, &d);
   } while (armed.is(driver_error::unsupported) && --vectors != 0);
@@ -60,8 +60,7 @@ status device::steps::disarm_interrupts(device& d) {
   return {};
 }
 
-/// Writes the translation of a ring into the memory behind the MTT table, where hardware's contract
-/// has the driver write it.
+/// Writes the translation of a ring into the memory of the MTT table, as the hardware requires.
 status device::steps::write_translation(device& d, const event_queue_parts& q) {
   using layouts::mtt;
   for (std::uint32_t i = 0; i < q.mtts; ++i) {
@@ -78,7 +77,8 @@ status device::steps::write_translation(device& d, const event_queue_parts& q) {
   return {};
 }
 
-/// What the device may still use of a queue when the command made last is not answered.
+/// Puts the number and the ring of a queue at risk of the command of the last make(). The device
+/// may still use both if the command is not answered.
 void device::steps::put_at_risk(device& d, const event_queue_parts& q) {
   d.eq_ring_at_risk_.set_amount(q.mtts);
   d.sequence_.last().put_at_risk(d.eq_number_at_risk_);
@@ -230,8 +230,8 @@ status device::steps::use_events(device& d) {
       d.sequence_.phase = fired;
       [[fallthrough]];
     default:
-      // The answer was found in the ring; whether the interrupt works is another question, and not
-      // needed.
+      // The driver found the answer in the ring. The interrupt is tested separately. Bring-up
+      // succeeds without it.
       d.info_.interrupts_work = d.interrupts_armed_ && d.events_[0].statistics().interrupts > 0;
       if (!d.info_.interrupts_work && d.interrupts_armed_ &&
           d.setup_.platform.now() < d.sequence_.patience)
@@ -241,7 +241,8 @@ status device::steps::use_events(device& d) {
 }
 
 status device::steps::use_polling(device& d) {
-  // Commands in flight end by events: they must be over before their event queue goes.
+  // Events end the commands in flight. The commands must be over before the event queue is
+  // destroyed.
   if (d.control_.commands.is_open() && d.control_.commands.in_flight() > 0) return later(d, 0);
   if (d.control_.commands.is_open()) d.control_.commands.use_polling();
   return {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Starting the firmware and asking what it is. Order: Linux 6.1 main.c mlx4_init_fw, mlx4_init_hca.
+// The steps that start the firmware and query its properties. Order: Linux 6.1 main.c mlx4_init_fw,
+// mlx4_init_hca.
 #include <freehca/firmware_cmds/firmware.hpp>
 #include <freehca/firmware_cmds/query.hpp>
 #include <freehca/hal/text.hpp>
@@ -29,8 +30,8 @@ status device::steps::query_fw(device& d) {
   d.info_.firmware_minor = static_cast<std::uint16_t>(o.get<&l::fw_rev_minor>());
   d.info_.firmware_subminor = static_cast<std::uint16_t>(o.get<&l::fw_rev_subminor>());
   d.info_.command_interface = static_cast<unsigned>(o.get<&l::cmd_interface_rev>());
-  // Revision 2 has other port commands; what a later one changes nobody knows (Linux 6.1 fw.c
-  // mlx4_QUERY_FW refuses both sides too).
+  // Revision 2 has other port commands. The changes of later revisions are unknown (Linux 6.1 fw.c
+  // mlx4_QUERY_FW refuses both too).
   if (d.info_.command_interface != layouts::cmd_interface_rev_max) return driver_error::unsupported;
   const unsigned log_commands = static_cast<unsigned>(o.get<&l::log_max_outstanding_cmd>());
   d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
@@ -43,8 +44,8 @@ status device::steps::query_fw(device& d) {
   return {};
 }
 
-/// Without the buffer an internal error shows only in commands that are not answered: the device is
-/// usable, but somebody has to know.
+/// Finds the error buffer. Without it, an internal error shows only as commands without an answer.
+/// The device is usable, so the driver only writes a warning to the log.
 void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
                                       std::uint64_t words) {
   const mmio_region in = bar == 0 ? d.bar0_ : bar == 2 ? d.bar2_ : mmio_region();
@@ -66,7 +67,7 @@ void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
   log_line(d.setup_.platform, severity::warning, text);
 }
 
-/// The figure that the device asked for is more than there is: says which and how much.
+/// Reports that the device asks for more than the budget has: in failure() and in the log.
 status device::steps::exceeds(device& d, budget::item what, std::uint64_t asked,
                               std::uint64_t bound) {
   d.sequence_.failure.asked = asked;
@@ -80,8 +81,8 @@ status device::steps::exceeds(device& d, budget::item what, std::uint64_t asked,
   return status(driver_error::exceeds_limits, static_cast<unsigned>(what));
 }
 
-/// Takes pages, then lends them, in as many looks and commands as it takes.
-// MAP_FA and MAP_ICM_AUX differ in their opcodes only, and so do what takes back.
+// lend_area() allocates pages and then lends them, in as many calls and commands as needed. MAP_FA
+// and MAP_ICM_AUX differ only in their opcodes, and so do UNMAP_FA and UNMAP_ICM_AUX.
 
 status device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages,
                                 layouts::opcode how) {
@@ -161,11 +162,11 @@ status device::steps::mod_stat_cfg(device& d) {
     return send(d, 1);
   }
   const status s = d.sequence_.answer();
-  // Firmware that does not know the command has the page size that we ask for (Linux only warns).
+  // Firmware without this command has the requested page size (Linux only warns).
   return s.is(layouts::command_status::bad_operation) ? status() : s;
 }
 
-/// QUERY_DEV_CAP in plain numbers.
+/// Converts QUERY_DEV_CAP to plain numbers.
 void device::steps::take_capabilities(const layouts::image<layouts::query_dev_cap>& o,
                                       const budget& b, freehca::capabilities& k) {
   using l = layouts::query_dev_cap;
@@ -197,16 +198,16 @@ void device::steps::take_capabilities(const layouts::image<layouts::query_dev_ca
   k.log_most_srq_wqes = static_cast<unsigned>(o.get<&l::log_max_srq_sz>());
   k.log_most_pds = static_cast<unsigned>(o.get<&l::log_max_pds>());
   k.most_message_bytes = std::uint64_t{1} << o.get<&l::log_max_msg_sz>();
-  // The responder's share is what the budget gives each QP in the RDMA table.
+  // As a responder, a QP has at most as many entries in the RDMARC table as the budget gives it.
   const unsigned responder = static_cast<unsigned>(o.get<&l::log_max_ra_res_qp>());
   const unsigned lent = b.log_rdmarc_per_qp;
   k.most_reads_as_responder = 1u << (responder < lent ? responder : lent);
   k.most_reads_as_requester =
       1u << (o.get<&l::log_max_ra_req_qp>() < 7 ? o.get<&l::log_max_ra_req_qp>() : 7);
-  k.log_smallest_page = 12;  // as MOD_STAT_CFG asked for
+  k.log_smallest_page = 12;  // as MOD_STAT_CFG requested
   k.local_ack_delay = static_cast<unsigned>(o.get<&l::local_ca_ack_delay>());
   k.log_blueflame_bytes = o.get<&l::bf>() ? static_cast<unsigned>(o.get<&l::log_bf_reg_sz>()) : 0;
-  // Both or neither, as Linux has them.
+  // Both sizes are 64, or both are 32, as in Linux.
   const bool large = k.has(layouts::dev_cap_flag::cqe_64b) && k.has(layouts::dev_cap_flag::eqe_64b);
   k.cqe_bytes = k.eqe_bytes = large ? 64 : 32;
 }
@@ -219,7 +220,7 @@ status device::steps::query_dev_cap(device& d) {
   const auto& c = d.sequence_.made<commands::query_dev_cap>();
   using l = layouts::query_dev_cap;
   const auto& o = c.output;
-  // Right after a start, firmware may answer with nothing sensible, such as no context memory
+  // Right after its start, firmware may answer with invalid values, such as no context memory
   // (Theseus mlx4).
   const bool sensible = o.get<&l::num_ports>() >= 1 && o.get<&l::num_ports>() <= most_ports &&
                         o.get<&l::log_max_qps>() != 0 && o.get<&l::qpc_entry_sz>() != 0 &&
@@ -241,7 +242,7 @@ status device::steps::query_adapter(device& d) {
     return send(d, 1);
   }
   const auto& c = d.sequence_.made<commands::query_adapter>();
-  // The bytes of each word come swapped (query_adapter.hpp).
+  // The firmware returns the bytes of each word swapped (query_adapter.hpp).
   const std::byte* psid = c.output.bytes_of<&layouts::query_adapter::psid>();
   for (unsigned i = 0; i < 16; ++i) {
     const char letter = static_cast<char>(psid[i ^ 3]);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Ports: what they are, their limits, INIT_PORT, and waiting until a subnet manager has made them
-// active. Sources: Linux 6.1 port.c mlx4_SET_PORT, fw.c mlx4_INIT_PORT and mlx4_config_mad_demux,
-// main.c.
+// The steps for ports: their attributes, their limits, INIT_PORT, and the wait until a subnet
+// manager has made them active. Sources: Linux 6.1 port.c mlx4_SET_PORT, fw.c mlx4_INIT_PORT and
+// mlx4_config_mad_demux, main.c.
 #include <freehca/firmware_cmds/mad.hpp>
 #include <freehca/firmware_cmds/port.hpp>
 #include <freehca/firmware_cmds/query.hpp>
@@ -15,8 +15,8 @@ namespace freehca {
 
 namespace {
 
-// No source: chosen. Changes are reported by events as well; this is for the first LID of a slow
-// manager.
+// The time between two reads of a port that is not active yet. Events report changes as well. The
+// reads serve the first LID of a slow subnet manager. No source: chosen.
 constexpr std::uint64_t port_poll = clock::milliseconds(20);
 
 }  // namespace
@@ -34,7 +34,8 @@ status device::steps::query_ports(device& d) {
   return send(d, 1);
 }
 
-/// Goes on to the next InfiniBand port, from the one after item_ on; false when there is none.
+/// Sets `item` to the first InfiniBand port from port `item` + 1 on (`item` counts from 0). Returns
+/// false if there is none.
 bool device::steps::next_infiniband_port(device& d) {
   const unsigned port = d.ports_.infiniband_from(d.sequence_.item + 1);
   if (port != 0) d.sequence_.item = port - 1;
@@ -95,9 +96,9 @@ status device::steps::close_ports(device& d) {
   return send(d, 1);
 }
 
-/// The driver leaves subnet management to the firmware's agent, which is how it is after INIT_HCA:
-/// without CONF_SPECIAL_QP nobody else answers. What is asked is only whether the host could ever
-/// have it otherwise.
+/// The driver leaves subnet management to the firmware's agent. This is the state after INIT_HCA:
+/// without CONF_SPECIAL_QP no other agent answers. This step only queries whether the host could
+/// take over subnet management.
 status device::steps::mad_demux(device& d) {
   if (d.sequence_.phase == 0) {
     if (!d.capabilities_.raw.get<&layouts::query_dev_cap::mad_demux>()) return {};
@@ -112,13 +113,14 @@ status device::steps::mad_demux(device& d) {
   return {};
 }
 
-/// A subnet manager may take its time; that there is nobody at the other end of a link shows soon.
+/// True if bring-up still waits for this port. For a port with a partner it waits up to port_wait,
+/// because a subnet manager may be slow. For a port without a partner it waits up to link_wait.
 bool device::steps::is_awaited(const device& d, unsigned port) {
   if (d.ports_.attributes(port).active()) return false;
   std::uint64_t end = clock::after(d.sequence_.since, d.setup_.port_wait);
   if (!d.ports_.had_partner(port))
     end = clock::earlier(end, clock::after(d.sequence_.since, d.setup_.link_wait));
-  // Between the deadline of the bring-up and the last look there is time for that look.
+  // Leave time for the last read before the deadline of the bring-up.
   const std::uint64_t now = d.setup_.platform.now();
   return now < end && clock::after(now, 2 * port_poll) < d.sequence_.deadline();
 }
@@ -148,7 +150,7 @@ status device::steps::wait_for_ports(device& d) {
         d.sequence_.phase = look;
         break;
       case look:
-        // The ports in turn, so that none is looked at only when its time is over.
+        // Read the ports in turn, so that no port is read only after its time is over.
         for (unsigned looks = 0; looks < 2 * most_ports; ++looks) {
           if (!next_infiniband_port(d)) {
             d.sequence_.item = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Ownership, reset, bus mastering, and the command channel. Sources: Linux 6.1 main.c
+// The steps for ownership, reset, bus mastering, and the command channel. Sources: Linux 6.1 main.c
 // mlx4_get_ownership and reset.c; registers in register_map.hpp.
 #include <freehca/hal/barrier.hpp>
 #include <freehca/layouts/register_map.hpp>
@@ -40,7 +40,7 @@ status device::steps::take_ownership(device& d) {
   d.info_.pci_subsystem_vendor = static_cast<std::uint16_t>(subsystem);
   d.info_.pci_subsystem = static_cast<std::uint16_t>(subsystem >> 16);
 
-  // The read takes it.
+  // If this read returns 0, it has taken the ownership semaphore.
   const std::uint32_t held = mmio::read_32(d.bar0_, bar0::ownership);
   if (held == all_ones) return transport_error::gone;
   if (held != 0 && !d.setup_.take_over) return driver_error::busy;
@@ -48,7 +48,7 @@ status device::steps::take_ownership(device& d) {
 }
 
 status device::steps::release_ownership(device& d) {
-  // The next owner resets the device first, so nobody has to wait here for the write to be seen.
+  // The next owner first resets the device, so the driver need not wait until the write arrives.
   if (d.sequence_.has(bring_up_step::take_ownership)) mmio::write_32(d.bar0_, bar0::ownership, 0);
   return {};
 }
@@ -64,19 +64,20 @@ status device::steps::reset(device& d) {
         d.sequence_.patience = clock::after(now, answer_limit);
         return again(d, registers_answer);
       }
-      // Ahead of the semaphore: a process that dies while it holds it leaves a card that only a
-      // takeover resets.
+      // Save before the semaphore is taken. If a process dies while it holds the semaphore, only a
+      // bring-up with take_over can reset the card.
       FREEHCA_TRY(d.function_.save());
       d.sequence_.patience = clock::after(now, flash_semaphore_limit);
       return again(d, take_flash);
     }
     case take_flash: {
-      // Held so that no tool writes the flash during the reset, which frees it again.
+      // The driver holds the semaphore so that no tool writes the flash during the reset. The reset
+      // releases it.
       const std::uint32_t held = mmio::read_32(d.bar0_, bar0::flash_semaphore);
       if (held == all_ones) return transport_error::gone;
       if (held != 0) {
         if (now < d.sequence_.patience) return later(d, poll_interval);
-        // Whoever takes the device over says that nobody is at its flash either; only a reset frees
+        // With take_over, the caller guarantees that no tool uses the flash. Only a reset releases
         // the semaphore of a tool that died.
         if (!d.setup_.take_over) return driver_error::busy;
       }
@@ -96,7 +97,7 @@ status device::steps::reset(device& d) {
       d.sequence_.patience = clock::after(now, answer_limit);
       return again(d, registers_answer);
     default: {
-      // Whether the reset freed the semaphore or left it with us: after this read it is taken.
+      // The reset may have released the ownership semaphore or not. After this read it is taken.
       if (mmio::read_32(d.bar0_, bar0::ownership) == all_ones)
         return now < d.sequence_.patience ? later(d, poll_interval) : status(transport_error::gone);
       ++d.info_.resets;
@@ -124,7 +125,7 @@ status device::steps::open_commands(device& d) {
 status device::steps::close_commands(device& d) {
   if (!d.control_.commands.is_open()) return {};
   if (d.control_.commands.in_flight() > 0) return later(d, 0);
-  // Somebody's that was not answered.
+  // A command was not answered.
   if (d.control_.commands.slots_in_use() > 0) return driver_error::busy;
   d.control_.commands.fail_all(transport_error::reset);
   d.control_.commands.close();

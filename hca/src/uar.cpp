@@ -9,8 +9,8 @@ void uar_pages::open(const mmio_region& bar, unsigned log_uar_mb, unsigned reser
   bar_ = bar;
   log_uar_mb_ = log_uar_mb;
   blueflame_ = blueflame;
-  // Pages of EQ doorbells come first, and firmware's own reserve is counted from the start as well
-  // (Linux 6.1 device.h mlx4_get_num_reserved_uar).
+  // The pages of EQ doorbells come first. The pages that the firmware reserves are counted from the
+  // start too (Linux 6.1 device.h mlx4_get_num_reserved_uar).
   const unsigned first = reserved > layouts::uar::eq_pages ? reserved : layouts::uar::eq_pages;
   const std::size_t there = (std::size_t{1} << (20 + log_uar_mb)) / layouts::uar::page_size;
   const std::size_t mapped = bar.bytes / layouts::uar::page_size;
