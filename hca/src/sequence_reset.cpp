@@ -11,7 +11,9 @@
 namespace freehca {
 
 namespace {
-// The maximum time that a reset waits for event owners. No source: chosen.
+// The maximum time that a reset waits until the event owners have stopped. An operation that is
+// told to end early waits no longer than this after the reset until they no longer use the device.
+// No source: chosen.
 constexpr std::uint64_t owners_limit = clock::seconds(10);
 }  // namespace
 

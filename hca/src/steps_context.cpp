@@ -108,7 +108,8 @@ status device::steps::unmap_reserved(device& d) {
 
 namespace {
 
-/// True if the card uses B0 steering. Linux 6.1 main.c choose_steering_mode makes the same choice.
+/// True if the card supports B0 steering of unicast and of multicast. If it does, the driver
+/// chooses it, as Linux 6.1 main.c choose_steering_mode does.
 bool has_b0_steering(const freehca::capabilities& can) {
   return can.has(layouts::dev_cap_flag::vep_uc_steering) &&
          can.has(layouts::dev_cap_flag::vep_mc_steering);
