@@ -62,15 +62,17 @@ void verbs::disconnect_events() {
   device_->set_sinks({});
 }
 
-// ---- What becomes of work requests and objects when the device was reset.
+// ---- The end of work requests and objects after a reset of the device.
 
 void verbs::end_requests() {
   if (!is_open()) return;
-  // Who is told of one request must not post the next to a queue that nobody looks at any more.
+  // A callback that receives one request must not post the next request to a queue that the device
+  // does not process any more.
   each([](object_record& object) {
     if (object.what->suspend != nullptr) object.what->suspend(object);
   });
-  // What the device told before it died is true: those requests end as it says.
+  // Completions that the device wrote before it failed are valid. Their requests end with these
+  // completions.
   each([this](object_record& object) {
     if (object.what->hand_over != nullptr) object.what->hand_over(*this, object);
   });
@@ -82,11 +84,13 @@ void verbs::end_requests() {
 
 void verbs::forget() {
   if (!is_open()) return;
-  // Once more: the end of a transition may have let something be posted since.
+  // Called once more, because the end of a transition may have permitted posts since the first
+  // call.
   end_requests();
   each([this](object_record& object) {
-    // An operation at work ends by the reset too, and a lease in doubt settles by it: both release
-    // the object, but perhaps when the device has other uses for the numbers.
+    // The reset also ends an operation that works on the object, and settles a lease in doubt. Both
+    // release the object, but perhaps only after the device has other uses for the numbers. The
+    // resources are therefore given back now.
     strip(object);
     if (object.under_change) object.forgotten = true;
     else if (!object.what->is_device_object || !static_cast<device_object&>(object).in_doubt)

@@ -42,7 +42,8 @@ void object_operation::start_destruction(verbs& owner, device_object* object) {
 
 void object_operation::start_unwinding(device_object& object) {
   take_back(object);
-  // A refusal leaves an object that nobody owns: it waits for the reset.
+  // With this outcome, a refusal by the firmware puts the object in phase lost: it has no user and
+  // waits for the reset.
   outcome_so_far_ = driver_error::cancelled;
 }
 
@@ -149,16 +150,18 @@ void object_operation::advance(status outcome) {
   device_object& object = *object_;
   object.in_doubt = doubtful_;
   doubtful_ = false;
-  // What it was told, and not what it told its step.
+  // The outcome is the reason for which the operation was stopped. The step itself was only
+  // cancelled.
   if (outcome.is(driver_error::cancelled) && !stop_reason().ok())
     outcome = stop_reason().at(outcome.where());
   if (object.in_doubt) return end_in_doubt(outcome);
-  // A reset took the firmware's side of everything: there is nothing left to undo.
+  // The reset has removed all that the firmware had of the object. No step is left to undo.
   if (object.forgotten) {
     owner_->release(object);
     return finish(outcome.ok() ? status(transport_error::reset) : outcome);
   }
-  // One that is about to come does so: until then the device may use what the object is made of.
+  // The device is about to be reset, and the reset undoes the steps. Until then the device may use
+  // the resources of the object.
   if (!changes() && outcome.is(transport_error::reset)) {
     object.state = object_record::phase::lost;
     return finish(outcome);
@@ -219,7 +222,8 @@ bool object_operation::command_ended(status outcome) {
         object.exists = false;
         return false;
       }
-      // Refused: it is still there, its owner may try again. What nobody owns waits for a reset.
+      // The command was refused or cancelled. The object still exists, and the user may try again.
+      // An object that is being undone has no user and waits for a reset.
       const bool wanted = outcome_so_far_.ok();
       object.state = wanted ? object_record::phase::live : object_record::phase::lost;
       if (wanted) owner_->resume(object);
@@ -246,7 +250,8 @@ void object_operation::finish(status outcome) {
   complete(outcome);
 }
 
-/// Of one that is being destroyed: the verbs object goes on from this step, which takes back.
+/// Called for an operation that is being destroyed. The verbs object continues with the undo steps,
+/// from step `to` on.
 void object_operation::leave(step to) {
   object_->entry_unmapped = to == step::unmap_translations;
   owner_->want_back(*object_);
@@ -265,7 +270,7 @@ status object_operation::drop_step() {
 void object_operation::on_cancel(operation& dropped_or_not, void* self) noexcept {
   auto& op = *static_cast<object_operation*>(self);
   if (dropped_or_not.dropped()) return op.owner_->location_->drop(*op.owner_, op);
-  // What is being undone is undone to the end.
+  // Steps that undo something are not stopped.
   const bool stoppable =
       op.going_up() || op.changes() || (op.step_ == step::destroy && op.outcome_so_far_.ok());
   if (stoppable) op.owner_->location_->stop(*op.owner_, op);
@@ -295,7 +300,7 @@ void device_object::settled(lease&, const settlement& end, void* self) noexcept 
 }
 
 void verbs::resume(object_record& object) {
-  // A device that is about to be reset is left alone.
+  // If the device is about to be reset, posts stay refused.
   if (object.what->resume != nullptr && up()) object.what->resume(object);
 }
 
@@ -304,11 +309,12 @@ void verbs::settle(device_object& object) {
   const settlement& end = object.settled_by;
   reactor_->wake();
   object.in_doubt = false;
-  // The reset took the rest of it in the meantime.
+  // In the meantime the reset took back the other resources of the object.
   if (object.forgotten) return release(object);
   if (end.by_reset) {
-    // Others may refer to what somebody has a handle to: it goes with them, when verbs::forget()
-    // comes, or has come.
+    // If the user has a handle to the object, other objects may refer to it. verbs::forget()
+    // releases all of them together. If verbs::forget() has run already, the object has no number
+    // any more and is released here.
     const bool has_handle =
         object.state == phase::doubtful_change || object.state == phase::doubtful_destruction;
     if (!has_handle || object.number == object_record::none) return release(object);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What objects are made of, and the only place that gives it back.
+// The resources of objects. Only this file gives them back.
 #include <freehca/hal/cache.hpp>
 #include <freehca/hca/objects/verbs.hpp>
 
@@ -11,8 +11,8 @@ namespace freehca {
 
 namespace {
 
-/// Objects whose block of context memory is in doubt, or that the device would not give back, are
-/// passed over.
+/// The filter for the allocation of numbers. It skips numbers whose block of context memory is in
+/// doubt, or whose block the device did not give back.
 struct usable_numbers {
   const context_tables& tables;
   context_group group;
@@ -82,19 +82,19 @@ status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size
 }
 
 void verbs::write_translations(const device_object& object, const page_list& pages) {
-  // The device lets the driver of the physical function write these in context memory itself
+  // The driver of the physical function may write translation entries in context memory itself
   // (Linux 6.1 mr.c mlx4_write_mtt_chunk).
   const std::size_t entry_bytes =
       std::size_t{1} << device_->contexts().layout().table(context_table::mtt).log_entry_bytes;
   dma_region room;
-  // Translations without pages are the device's to write.
+  // The device itself writes translation entries without pages (fast registration).
   const std::size_t count = pages.pages();
   for (std::uint32_t i = 0; i < object.translation_count && i < count; ++i) {
     if (room.bytes < entry_bytes)
       room = device_->contexts().memory(context_table::mtt, object.translations + i);
     layouts::image<layouts::mtt> entry;
     entry.set<&layouts::mtt::ptag>(pages.page(i)).set<&layouts::mtt::present>(true);
-    // The device may have written to the line when the memory was lent.
+    // The device may have written to the cache line when the memory was lent.
     cache::invalidate(room.host, layouts::mtt::bytes);
     dma::store_be64(room.host, layouts::load_be<std::uint64_t>(entry.data()));
     cache::clean(room.host, layouts::mtt::bytes);

@@ -17,7 +17,7 @@ void slab::open(const kind& what, std::byte* storage, std::uint32_t count, unsig
   for (std::uint32_t i = 0; i < count; ++i) {
     std::byte* const place = storage + std::size_t{i} * what.bytes;
     object_record& object = what.construct(place);
-    // at() relies on it.
+    // at() relies on this address.
     FREEHCA_ASSERT(static_cast<void*>(&object) == place);
     object.what = &what;
     object.owner = &owner;

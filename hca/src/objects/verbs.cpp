@@ -18,7 +18,7 @@ class divider {
   }
   template <class T>
   T* take_array(std::size_t count) {
-    // Also of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
+    // T may be a pointer type. NOLINTNEXTLINE(bugprone-sizeof-expression)
     return storage_for<T>(take(count * sizeof(T)));
   }
 
@@ -114,7 +114,8 @@ status verbs::open_at(const location& where, const source& from, device& adapter
   completion_queues_.open(parts.take_array<object_record*>(sizes.cqs), sizes.cqs);
   shared_receive_queues_.open(parts.take_array<object_record*>(sizes.srqs), sizes.srqs);
 
-  // The arena divides any block by its addresses; the device never hears of these.
+  // A dma_arena divides a block by its device addresses. This block has host addresses in their
+  // place; the device never uses them.
   const std::size_t requests =
       std::size_t{b.requests} * sizeof(queues::posted_request) + detail::request_unit;
   std::byte* const block = parts.take(requests);
@@ -146,13 +147,13 @@ void verbs::close_slabs() {
 }
 
 verbs::~verbs() {
-  // Events of objects that are left find nobody.
+  // If objects are left, their events reach no verbs object any more.
   if (!close().ok()) location_->close(*this);
 }
 
 status verbs::close() {
   if (!is_open()) return {};
-  // Whatever crossed to a thread that has ended.
+  // Delivers the messages to an event owner whose thread has ended.
   while (own_.mail.take() != 0) {
   }
   if (operations_ != 0 || !holdings().none()) return driver_error::busy;

@@ -13,14 +13,14 @@
 
 namespace freehca {
 
-/// What a kind says, in K::build(verbs&, const attributes&, creation<K::creating>&), of how an
-/// object of it comes into being: `Family` is the command that makes it, `nothing` where no command
-/// does. build() refuses what is wrong, takes what the object is made of, aims the command and
-/// fills in its input.
+/// How an object of kind K is created: the output of K::build(verbs&, const attributes&,
+/// creation<K::creating>&). `Family` is the creating command, or `nothing` if no command creates
+/// the object. build() checks the attributes, takes the resources of the object, aims the command
+/// at the object and fills in the command's input.
 template <class Family>
 struct creation {
   firmware_command<Family> command{std::uint32_t{0}};
-  page_list pages;  ///< what the object's translations point to
+  page_list pages;  ///< the pages to which the object's translation entries point
 
   freehca::command* begin() {
     command.restart();
@@ -34,7 +34,7 @@ struct creation<nothing> {
   freehca::command* begin() { return nullptr; }
 };
 
-/// Makes an object that the device knows.
+/// Creates an object of a kind that the device knows.
 template <device_kind K>
 class create_object : public object_operation {
  public:
@@ -54,7 +54,7 @@ class create_object : public object_operation {
     }
     start_creation(object, create, creation_.pages, &finished);
   }
-  /// Its handle, once done and ok.
+  /// The handle of the object. Valid once the operation is done with the outcome ok.
   handle<K> made() const { return made_; }
 
  private:
@@ -66,8 +66,9 @@ class create_object : public object_operation {
   handle<K> made_;
 };
 
-/// Takes an object back. driver_error::busy while others refer to it. Where the device refuses, or
-/// the operation is cancelled before the firmware has it, the object is there as before.
+/// Destroys an object. Fails with driver_error::busy while other objects refer to the object. If
+/// the device refuses, or if the operation is cancelled before the firmware has the command, the
+/// object stays as it was.
 template <device_kind K>
 class destroy_object : public object_operation {
  public:

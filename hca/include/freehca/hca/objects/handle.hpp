@@ -7,13 +7,15 @@
 
 namespace freehca {
 
-/// Names an object of one kind, or of a kind that is made from it: a handle of a completion queue
-/// that counts is one of a completion queue too. A handle whose object is gone is recognised
-/// (driver_error::stale_handle), also when its place was used again, and so is one of another
-/// owner, of the same device or of another one in the program. The default handle names nothing.
+/// Names an object of kind `Kind`, or of a kind that derives from `Kind`. A handle of a counting
+/// completion queue, for example, is also a handle of a completion queue. If the object is gone,
+/// the handle is stale (driver_error::stale_handle), even if another object uses the same place. A
+/// handle of another owner is stale too, whether that owner uses the same device or another device
+/// in the program. The default handle names no object.
 template <class Kind>
 struct handle {
-  std::uint32_t index = 0;  ///< which of the kinds in use, and which object of that
+  /// The slab's number (from bit slab::place_bits on) and the place in the slab.
+  std::uint32_t index = 0;
   std::uint32_t generation = 0;
   explicit constexpr operator bool() const { return generation != 0; }
   template <class Base>

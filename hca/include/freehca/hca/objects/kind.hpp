@@ -22,75 +22,84 @@ struct object_record;
 struct device_object;
 struct queue_object;
 
-/// What the device told of an object.
+/// An event of the device about one object.
 struct object_event {
   enum class family : std::uint8_t {
-    completion,  ///< what was armed has something
-    cq_error,    ///< `syndrome` says what
-    state,       ///< `type` says what
+    completion,  ///< the armed completion queue has a completion
+    cq_error,    ///< an error of a completion queue; `syndrome` is the reason
+    state,       ///< an event of a queue pair or an SRQ; `type` is the event type
   };
   family what = family::completion;
   layouts::event_type type{};
   layouts::cq_error_syndrome syndrome{};
 };
 
-/// What a kind of object says of itself, as its member `facts`.
+/// The constants of a kind: its static member `facts`.
 struct kind_facts {
   const char* name = nullptr;
-  /// `where` of driver_error::no_resource when the budget of such objects is used up. Does not
-  /// overlap with budget::item and verbs_budget::item.
+  /// `where` of driver_error::no_resource if all objects of the kind in the budget are taken, and
+  /// of driver_error::unsupported if the budget does not name the kind. The value does not occur in
+  /// budget::item and verbs_budget::item.
   std::uint8_t item = 0;
-  /// The number space that its numbers come from; null: it has no number.
+  /// The number space of the kind. Null if objects of the kind have no number.
   number_allocator number_spaces::*numbers = nullptr;
-  /// Of an object that the device knows: the tables of context memory that it has entries in.
+  /// The tables of context memory in which an object has entries. Valid if the device knows the
+  /// objects of the kind.
   context_group group{};
-  /// The command that takes such an object back; null: the driver alone knows it.
+  /// Builds the command that destroys the object with this number. Null if only the driver knows
+  /// the objects of the kind.
   command_request (*destroying)(std::uint32_t number) = nullptr;
 };
 
-/// Names a kind by its address, without its functions: a program that looks for a handle does not
-/// link a kind of which it creates no object.
+/// Identifies a kind by its address. It does not refer to the functions of the kind. A lookup by
+/// handle therefore does not link a kind of which the program creates no object.
 struct kind_identity {
-  const kind_identity* base = nullptr;  ///< of the kind that it can stand in for
+  /// The kind that this kind can stand in for. Null only for `void`.
+  const kind_identity* base = nullptr;
 };
 template <class K>
 inline constexpr kind_identity identity_of{&identity_of<typename K::stands_in_for>};
 template <>
 inline constexpr kind_identity identity_of<void>{};
 
-/// A kind of objects as `verbs` sees it, which names none: what differs between kinds is here. One
-/// constant for each kind, kind_of<K>, made from K's facts and from the functions that K has. A
-/// null function: the kind has nothing to do there.
+/// The table through which `verbs` uses the objects of a kind. `verbs` itself does not name any
+/// kind. Each kind has one constant, kind_of<K>. It is made from K::facts and from the member
+/// functions of K. If K does not have a function, the pointer to that function is null.
 struct kind {
   kind_facts facts;
   const kind_identity* identity = nullptr;
   bool is_device_object = false;  ///< derives from device_object
   bool has_rings = false;         ///< derives from queue_object
-  std::uint32_t bytes = 0;        ///< of an object in its slab, a multiple of 16
+  std::uint32_t bytes = 0;        ///< size of an object in its slab, a multiple of 16
   object_record& (*construct)(std::byte* at) = nullptr;
   void (*destruct)(object_record& object) = nullptr;
-  /// Gives back what no other kind has: K::strip(verbs&). It may be called again.
+  /// K::strip(verbs&) gives back the resources that only this kind has. It may be called more than
+  /// once.
   void (*strip)(verbs& in, object_record& object) = nullptr;
-  /// The object goes, or the device was reset, and nothing more is posted: K::suspend(). It is
-  /// there from now on, or is there after all because its destruction was refused or cancelled:
-  /// K::resume().
+  /// K::suspend() stops posts to the object. It is called before the object is destroyed and when
+  /// the device is reset. K::resume() permits posts again. It is called when the object is live for
+  /// the first time, when its destruction was refused or cancelled, and when a late answer has
+  /// settled a change.
   void (*suspend)(object_record& object) = nullptr;
   void (*resume)(object_record& object) = nullptr;
-  /// A change was in doubt, and its late answer came: K::settle_change(bool done).
+  /// K::settle_change(bool done) is called when the late answer to a change arrives. `done` is true
+  /// if the firmware made the change.
   void (*settle_change)(object_record& object, bool done) = nullptr;
-  /// K::notice(verbs&, const object_event&).
+  /// K::notice(verbs&, const object_event&) handles an event of the device.
   void (*notice)(verbs& in, object_record& object, const object_event& event) = nullptr;
-  /// At each verbs::poll(): K::poll(verbs&), the number of things that were done.
+  /// K::poll(verbs&) is called inside each verbs::poll() for each live object. It returns the
+  /// number of items that it handled.
   unsigned (*poll)(verbs& in, object_record& object) = nullptr;
-  /// Has that something to do, of which no interrupt tells? K::due().
+  /// K::due() returns true if K::poll() has work that no interrupt reports.
   bool (*due)(const object_record& object) = nullptr;
-  /// The device was reset: K::hand_over(verbs&) tells of completions that stand in its ring, and
-  /// then K::end_requests(verbs&, status) of the requests that are left.
+  /// Both are called after the device was reset. K::hand_over(verbs&) reports the completions that
+  /// are in the ring of the object. K::end_requests(verbs&, status) then reports the requests that
+  /// are left.
   void (*hand_over)(verbs& in, object_record& object) = nullptr;
   void (*end_requests)(verbs& in, object_record& object, status why) = nullptr;
 };
 
-/// The command that takes an object back, of a family that has no mailbox.
+/// Builds the command that destroys an object. `Family` is a command without a mailbox.
 template <class Family>
 inline constexpr auto taking_back = [](std::uint32_t number) {
   command_request r;

@@ -8,9 +8,9 @@
 
 namespace freehca {
 
-/// Finds the object that an event names. The device's numbers are not trusted: one that no object
-/// has finds nothing. Slots are storage of the caller, a power of two of them, as many as there are
-/// numbers in a row.
+/// Finds the object whose number an event names. Numbers from the device are not trusted: find()
+/// returns null if no object has the number. The caller provides the slots. Their count is a power
+/// of two, and not less than the length of the range from which the numbers come.
 class number_directory {
  public:
   void open(object_record** slots, std::uint32_t count) {

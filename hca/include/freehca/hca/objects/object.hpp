@@ -14,7 +14,7 @@
 
 namespace freehca {
 
-/// What all objects have in common. Its fields are the driver's to write.
+/// The base of all objects. Only the driver writes its fields.
 struct object_record : list_node {
   using stands_in_for = void;  ///< the kind whose handles find objects of this kind too
   enum class phase : std::uint8_t {
@@ -22,15 +22,16 @@ struct object_record : list_node {
     creating,
     live,
     destroying,
-    doubtful_creation,     ///< the creating command was not answered; nobody has a handle
+    doubtful_creation,     ///< the creating command was not answered; the user has no handle
     doubtful_change,       ///< a modification was not answered
     doubtful_destruction,  ///< the destroying command was not answered
-    doubtful_unwinding,    ///< the same, of an object that nobody has a handle to
-    unwanted,              ///< waits to be taken back, nobody has a handle
-    lost,                  ///< could not be taken back: held until a reset
+    doubtful_unwinding,    ///< the same, of an object whose creation is being undone
+    unwanted,              ///< waits until the verbs object takes it back
+    lost,                  ///< could not be destroyed: held until a reset
   };
   static constexpr std::uint32_t none = ~std::uint32_t{0};
-  /// Of objects that one refers to: a queue pair has a domain, two completion queues and an SRQ.
+  /// The largest number of objects to which one object refers. A queue pair refers to a protection
+  /// domain, two completion queues and an SRQ.
   static constexpr unsigned most_uses = 4;
 
   object_record() = default;
@@ -43,12 +44,12 @@ struct object_record : list_node {
   std::uint32_t number = none;  ///< QPN, CQN, MPT index ...
   std::uint32_t users = 0;      ///< objects that refer to this one
   phase state = phase::free;
-  bool under_change = false;  ///< an operation works on it
-  bool forgotten = false;     ///< a reset came while an operation worked on it
-  bool exists = false;        ///< the device has it, or may have it
+  bool under_change = false;  ///< an operation works on the object
+  bool forgotten = false;     ///< a reset came while an operation worked on the object
+  bool exists = false;        ///< the device has the object, or may have it
   object_record* uses[most_uses] = {};
 
-  /// Refers to another object until this one is released.
+  /// Makes this object refer to `other` until this object is released.
   void use(object_record& other) {
     for (object_record*& place : uses) {
       if (place != nullptr) continue;
@@ -60,22 +61,23 @@ struct object_record : list_node {
   }
 };
 
-/// An object that the device knows too. Everything that a command can put at risk is named here, so
-/// that it outlives the command and the operation.
+/// An object that the device knows too. It has the leases of all resources that a command can put
+/// at risk, because the leases must outlive the command and the operation.
 struct device_object : object_record {
   device_object();
   ~device_object();
   std::uint32_t translations = none;  ///< the first MTT entry
   std::uint32_t translation_count = 0;
 
-  /// A command that was not answered may still act on it: neither it nor what it is made of is
-  /// used until its leases are settled.
+  /// A command that was not answered may still act on the object. Until the leases of the object
+  /// are settled, neither the object nor its resources are used.
   bool in_doubt = false;
-  /// With phase unwanted: of its context memory only that of its translations is still mapped.
+  /// In phase unwanted: the context memory of the object's own entry is unmapped, and only that of
+  /// its translation entries is still mapped.
   bool entry_unmapped = false;
 
-  // The control owner's, from the step of an operation that puts them at risk until its answer, or
-  // until they are settled.
+  // The control owner uses the leases from the step of an operation that puts them at risk until
+  // the answer to that step, or until they are settled.
   static void settled(lease& which, const settlement& end, void* self) noexcept;
   lease number_at_risk{lease_kind::number, 1, &settled, this};
   lease mapping_at_risk{lease_kind::mapping, 0, &settled, this};
@@ -83,18 +85,18 @@ struct device_object : object_record {
   bool at_risk() const {
     return number_at_risk.at_risk() || mapping_at_risk.at_risk() || buffer_at_risk.at_risk();
   }
-  /// How they were settled, on its way to the object's owner.
+  /// The settlement of the leases. The crossing `settling` brings it to the object's owner.
   settlement settled_by;
-  bool settled_first = false;  ///< ... and it arrived ahead of the answer that told of the doubt
+  bool settled_first = false;  ///< `settling` arrived before the answer that reports the doubt
   crossing_of<device_object> settling{*this};
 };
 
-/// One with rings in memory of the driver.
+/// A device object with a ring in memory of the driver.
 struct queue_object : device_object {
-  dma_region ring;         ///< of the arena
+  dma_region ring;         ///< memory of the arena
   dma_region record;       ///< the doorbell record
-  dma_region slots;        ///< what the driver keeps of posted requests: plain memory
-  void* cookie = nullptr;  ///< the user's: comes with events
+  dma_region slots;        ///< the driver's records of posted requests, in plain memory
+  void* cookie = nullptr;  ///< a value of the user that is passed back in events
 };
 
 template <class K>

@@ -14,27 +14,31 @@
 
 namespace freehca {
 
-/// Brings an object into being or takes it back: context memory for its translations and for
-/// itself, then the creating command; and the opposite. What the firmware refuses is unwound to the
-/// last number before it completes. What the firmware does not answer is held, and taken back by
-/// the verbs object after the late answer or the reset. A deadline that passes does what cancel()
-/// does, and says so.
+/// Creates, destroys, changes or reads an object. A creation maps context memory for the object's
+/// translation entries, then for the object itself, and then sends the creating command. A
+/// destruction does the opposite in reverse order. If the firmware refuses a step of a creation,
+/// the operation undoes all earlier steps and gives back all resources before it completes. If the
+/// firmware does not answer, the object is held. The verbs object takes it back after the late
+/// answer or the reset. If the deadline passes, the operation ends as if it were cancelled, with
+/// transport_error::timeout.
 ///
-/// One that is destroyed under way detaches: what it has begun is taken back by the verbs object. A
-/// class that adds a command or a finisher calls drop() in its destructor.
+/// If the operation is destroyed while it is under way, it is detached. The verbs object then takes
+/// back what a creation has made, and finishes a destruction that the firmware has carried out. A
+/// derived class that adds a command or a finisher calls drop() in its destructor.
 ///
-/// The operation belongs to the owner of its object. Each step asks the control owner for a command
-/// or for context memory. Where that is another thread, only run(), stop_step() and step_ended()
-/// are called on it.
+/// The operation belongs to the owner of its object. In each step, this owner asks the control
+/// owner for a command or for context memory. If the control owner has another thread, only run(),
+/// stop_step(), drop_step() and step_ended() are called on that thread.
 ///
-/// Outcomes besides those of the commands: driver_error::stale_handle, ::busy (has users, or
-/// another operation works on it, or it is in doubt), ::bad_argument, ::unsupported, ::no_memory
-/// and ::no_resource (`where`: budget::item or verbs_budget::item), ::bad_state, ::cancelled;
-/// transport_error::timeout also when the deadline of the whole has passed.
+/// Outcomes besides those of the commands: driver_error::stale_handle, ::busy (other objects refer
+/// to the object, another operation works on it, or it is in doubt), ::bad_argument, ::unsupported,
+/// ::no_memory and ::no_resource (`where`: budget::item or verbs_budget::item, or
+/// kind_facts::item), ::bad_state, ::cancelled. transport_error::timeout also means that the
+/// deadline of the whole operation has passed.
 class object_operation : public operation {
  protected:
   friend class verbs;
-  /// The object is there, or the operation failed: fills in results.
+  /// Called at the end of the operation, with the outcome. Fills in the results.
   using finisher = void (*)(object_operation&, status) noexcept;
 
   enum class step : std::uint8_t {
@@ -49,34 +53,35 @@ class object_operation : public operation {
     query,
   };
 
-  // Not inline: every operation of a program has one.
+  // Not inline: each operation class of a program would repeat the code.
   object_operation();
   ~object_operation();
 
-  /// `create` is null where no command makes it. `pages`: what its translations point to.
+  /// `create` is null if no command creates the object. `pages` are the pages to which the object's
+  /// translation entries point.
   void start_creation(device_object& object, command* create, const page_list& pages,
                       finisher at_end);
-  /// Refuses what is not there, or in use.
+  /// Refuses a null `object`, and an object that is in use.
   void start_destruction(verbs& owner, device_object* object);
-  /// `what` is modify or query. Reading puts nothing at risk but the mailbox.
+  /// `what` is modify or query. A query puts nothing at risk but the mailbox.
   void start_command(device_object& object, step what, command& c, finisher at_end);
-  /// Completes at the next poll without having done anything.
+  /// Completes the operation with `why` at the next poll. The operation does nothing else.
   void refuse(verbs& owner, status why);
 
-  /// False: it was refused at its start.
+  /// False if the operation was refused at its start.
   bool has_object() const { return object_ != nullptr; }
-  /// While the operation works on one, and after that.
+  /// Valid while the operation works on an object, and after that.
   device_object& object() const { return *object_; }
   verbs& owner() const { return *owner_; }
 
  private:
   void adopt(device_object& object, finisher at_end);
-  /// Takes back what nobody has a handle to.
+  /// Takes back an object in phase unwanted.
   void start_unwinding(device_object& object);
   void take_back(device_object& object);
   void enter(step to);
   void advance(status outcome);
-  /// True: that was the end of the operation.
+  /// Returns true if the operation has ended.
   bool command_ended(status outcome);
   void end_in_doubt(status outcome);
   bool going_up() const;
@@ -86,7 +91,7 @@ class object_operation : public operation {
   void leave(step to);
   static void on_cancel(operation& op, void* self) noexcept;
 
-  // The control owner's part.
+  // Called on the control owner's thread.
   friend class event_verbs;
   void run();
   void stop_step();
@@ -95,14 +100,14 @@ class object_operation : public operation {
 
   device_object* object_ = nullptr;
   verbs* owner_ = nullptr;
-  command* command_ = nullptr;  // the one that creates or changes
+  command* command_ = nullptr;  // the command that creates, modifies or queries
   page_list pages_;
   finisher finish_ = nullptr;
   status outcome_so_far_;
   step step_ = step::idle;
   bool stopping_ = false;  // stop_crossing_ is under way
-  bool answered_ = false;  // and the answer has come
-  bool doubtful_ = false;  // with answer_: the step left the object in doubt
+  bool answered_ = false;  // the answer arrived while stop_crossing_ was under way
+  bool doubtful_ = false;  // belongs to answer_: the step left the object in doubt
   status answer_;
   crossing_of<object_operation> step_crossing_{*this}, stop_crossing_{*this};
   command destroy_;

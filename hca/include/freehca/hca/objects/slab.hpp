@@ -9,22 +9,23 @@
 
 namespace freehca {
 
-/// A fixed number of objects of one kind in storage of the caller, which is aligned to 16.
+/// A fixed number of objects of one kind. The caller provides the storage, aligned to 16.
 class slab {
  public:
-  static constexpr unsigned place_bits = 24;  ///< of an index; the slab's number is above them
+  /// The low bits of an index, which hold the place. The slab's number is above them.
+  static constexpr unsigned place_bits = 24;
   static constexpr std::size_t storage_bytes_for(const kind& what, std::uint32_t count) {
     return std::size_t{count} * what.bytes;
   }
 
-  /// `generation`: of the handle of the first object in each place.
+  /// `generation` is the generation of the first handle to each place.
   void open(const kind& what, std::byte* storage, std::uint32_t count, unsigned number,
             std::uint32_t generation, verbs& owner);
   void close();
 
-  /// Null: all are taken.
+  /// Returns null if all objects are taken.
   object_record* take();
-  /// Makes handles to it stale.
+  /// Makes the handles to the object stale.
   void give_back(object_record& object);
 
   /// The object in a place, whether taken or not.

@@ -25,79 +25,91 @@
 
 namespace freehca {
 
-/// What is there; all zero after everything was destroyed.
+/// The resources in use. All values are zero after all objects were destroyed.
 struct verbs_holdings {
   std::uint32_t objects = 0;
-  std::uint32_t in_doubt = 0;  ///< of these
+  std::uint32_t in_doubt = 0;  ///< number of these objects that are in doubt
   std::size_t request_bytes = 0;
   bool none() const { return objects == 0 && request_bytes == 0; }
 };
 
-/// The objects of one device, of the kinds that its budget names. What a kind is stands in the
-/// kind; here are only the families of the device's events, each with a directory of who has its
-/// numbers.
-/// Objects that the device knows are made, changed and taken back by operations, which the caller
-/// owns and start() begins (create_object, destroy_object, and those of each kind); the others by
-/// create() and destroy() at once. What an object can do besides stands in its kind, for which
-/// find() gives it. One owner thread, the device's; those of an event context with a thread of its
-/// own are an event_verbs.
+/// The objects of one owner of a device. Their kinds are those that the verbs_budget names. All
+/// that is particular to a kind is in the class of that kind. This class has only the families of
+/// the device's events, and for each family a directory that finds an object by its number.
+///
+/// Objects that the device knows are created, changed and destroyed by operations: create_object,
+/// destroy_object, and the operations of each kind. The caller owns such an operation and starts it
+/// with start(). Objects that only the driver knows are created and destroyed at once by create()
+/// and destroy(). All other functions of an object are members of its kind; find() returns the
+/// object.
+///
+/// One thread uses a verbs object: the thread of the control owner. The objects of an event context
+/// with its own thread are in an event_verbs.
 class verbs {
  public:
-  /// Storage for a device made from `d`, aligned to 16.
+  /// The size of the storage for a device that is opened with `d`. The storage is aligned to 16.
   static constexpr std::size_t storage_bytes(const budget& d, const verbs_budget& b);
 
   verbs() = default;
   verbs(const verbs&) = delete;
   verbs& operator=(const verbs&) = delete;
-  /// close() has succeeded, or there is no operation under way and no object in doubt. Objects that
-  /// are still there stay the adapter's until the device is torn down or reset: their memory must
-  /// outlive that. What they had of the device's memory is out until the device is closed.
+  /// Precondition: close() has succeeded, or no operation is under way and no object is in doubt.
+  /// If objects are left, the adapter may use them until the device is torn down or reset. The
+  /// memory to which they refer must exist until then. The DMA memory that these objects took from
+  /// the device stays taken until the device is closed.
   ~verbs();
 
-  /// The device is up and was opened with `d`; takes over its event sinks. driver_error::bad_state
-  /// (not up), ::no_memory (verbs_budget::item::storage), ::bad_argument (::requests: no room for a
-  /// single one; or more than 2^24 objects of a kind). After an error nothing is kept of `storage`.
+  /// The device must be up, and it was opened with the budget from which the storage was computed.
+  /// Takes over the event sinks of the device. Errors: driver_error::busy (the event sinks are
+  /// taken), ::bad_state (the device is not up), ::no_memory (`where` is
+  /// verbs_budget::item::storage), ::bad_argument (2^24 or more objects of a kind; or, if `where`
+  /// is verbs_budget::item::requests, no room for a single request). After an error, `storage` is
+  /// not used any more.
   status open(device& adapter, const verbs_budget& b, std::byte* storage, std::size_t storage_bytes,
               const verbs_events& events = {});
-  /// driver_error::busy: there are objects, or operations under way. An operation of the control
-  /// owner that was refused, and is not completed yet, is completed by device::poll(). close() of
-  /// an event_verbs runs on the control owner's thread, as its destructor does, when its own thread
-  /// uses it no more: what had crossed to it by then is told there (request_ended, device_failed,
-  /// up_again).
+  /// Fails with driver_error::busy if there are objects or if operations are under way. If an
+  /// operation of the control owner was refused and is not completed yet, device::poll() completes
+  /// it. close() and the destructor of an event_verbs are called on the control owner's thread,
+  /// after the event owner's thread has stopped using the object. Messages that had crossed to the
+  /// event owner by then are delivered there (request_ended, device_failed, up_again).
   status close();
   bool is_open() const { return device_ != nullptr; }
-  /// Its thread has ended, or leaves it to another.
+  /// Lets another thread use this owner. The owner's thread has ended, or does not use it any more.
   void change_thread() { thread_.store(0, std::memory_order_relaxed); }
 
-  /// Polls the device and completes what ended. Instead of device::poll(). Completion contexts are
-  /// polled too, but for those that have an owner of their own.
+  /// Polls the device and completes the operations that have ended. Called instead of
+  /// device::poll(). Also polls the completion contexts that have no event owner.
   unsigned poll();
-  /// Objects can be made: the device is up, as far as this owner knows.
+  /// True if objects can be created: the device is up, as far as this owner knows.
   bool up() const { return is_open() && location_->up(*this); }
-  /// Before its thread sleeps, when poll() has found nothing: false means that another owner has
-  /// asked for something since. True: device_setup::wake, or that of the event context, is called
-  /// when one does; poll() ends the sleep.
+  /// Called before the owner's thread sleeps, after poll() has found nothing to do. Returns false
+  /// if another owner has sent a message since then: the thread must poll once more. If it returns
+  /// true, device_setup::wake, or event_owner_setup::wake of an event owner, is called when another
+  /// owner sends a message. poll() ends the sleep.
   bool prepare_to_sleep() { return !is_open() || location_->prepare_to_sleep(*this); }
-  /// When poll() is due at the latest if no interrupt comes; 0: at once. Completion queues are the
-  /// caller's to poll.
+  /// The latest time of the next poll() if no interrupt comes, on the platform's clock. 0 means at
+  /// once. Completion queues that the caller polls are not considered.
   std::uint64_t next_deadline() const;
 
-  /// The device was reset, or can no longer reach memory: requests end, all objects are gone,
-  /// handles are stale, nothing is held. Operations under way end by the reset by themselves. The
-  /// device calls it (event_sinks::forgotten).
+  /// The device calls this (event_sinks::forgotten) after it was reset, or when it can no longer
+  /// access memory. Requests end, all objects are gone, handles are stale, and no resources are
+  /// held. The reset itself ends the operations that are under way. An object that an operation
+  /// works on, or that is in doubt, gives back its resources at once; the object itself is released
+  /// when the operation ends or the doubt is settled.
   void forget();
 
-  /// Makes an object that the driver alone knows. driver_error::bad_state (the device is not up),
-  /// ::no_resource, ::unsupported (a kind that the budget does not name), and what the kind
-  /// refuses.
+  /// Creates an object that only the driver knows. Errors: driver_error::bad_state (the device is
+  /// not up), ::no_resource, ::unsupported (the budget does not name the kind), and the errors of
+  /// the kind.
   template <class K>
   requires(!device_kind<K>) result<handle<K>> create(const typename K::attributes& attributes = {});
-  /// driver_error::busy while other objects refer to it, ::stale_handle.
+  /// Errors: driver_error::busy (other objects refer to the object), ::stale_handle.
   template <class K>
   requires(!device_kind<K>) status destroy(handle<K> h) { return destroy_now(find(h)); }
 
-  /// The object; null for a stale handle. It is there until it is destroyed, and its hot half is
-  /// the caller's to use; the rest of it is the driver's to write.
+  /// Returns the object, or null for a stale handle. The object exists until it is destroyed. The
+  /// caller may use the members for posting, polling and counting. Only the driver writes the other
+  /// members.
   template <class K>
   K* find(handle<K> h) const {
     return static_cast<K*>(find(h.index, h.generation, identity_of<K>));
@@ -108,7 +120,7 @@ class verbs {
   }
 
   verbs_holdings holdings() const;
-  /// Objects of K alone, without those of kinds that stand in for K.
+  /// The number of objects of kind K, without the objects of kinds that stand in for K.
   template <class K>
   std::uint32_t held() const {
     const slab* const objects = slab_of(kind_of<K>);
@@ -116,26 +128,28 @@ class verbs {
   }
   device& adapter() const { return *device_; }
 
-  // For kinds of objects, and called by nobody else. Whatever they take is named in the object,
-  // from where it is given back.
+  // Only the kinds of objects call the functions below. The object records each resource that they
+  // take, and release() gives back what the object has recorded.
 
-  /// Room for an object. driver_error::bad_state (the device is not up), ::unsupported,
-  /// ::no_resource.
+  /// Takes an object from the slab of its kind. Errors: driver_error::bad_state (the device is not
+  /// up), ::unsupported (the budget does not name the kind), ::no_resource.
   result<object_record*> take(const kind& what);
-  /// May it be referred to, or worked on? driver_error::stale_handle for null, ::busy.
+  /// Ok if other objects may refer to the object and operations may work on it. Errors:
+  /// driver_error::stale_handle (null), ::busy.
   static status usable(const object_record* object);
   /// driver_error::no_resource.
   status take_number(object_record& object);
   status take_translations(device_object& object, std::size_t pages);
-  /// Ring, doorbell record (if it has bytes), places for `requests` requests, and translations of
-  /// the ring.
+  /// Takes the ring, the doorbell record (unless `record_bytes` is 0), places for `requests`
+  /// requests, and translation entries for the ring.
   status take_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
                     std::size_t requests);
-  /// Gives back everything that the object names, and the object.
+  /// Gives back all resources of the object, and then the object.
   void release(object_record& object);
-  /// The page of doorbells of this owner.
+  /// The doorbell page (UAR) of this owner.
   const uar_page& uar() const { return *source_.uar; }
-  /// The event queue that tells of completions: one of those that this owner polls. null: none.
+  /// The event context that reports the completions of a queue. Null if this owner does not poll
+  /// such a context.
   event_context* event_queue(unsigned completion_context) const {
     return location_->event_queue(*this, completion_context);
   }
@@ -143,7 +157,7 @@ class verbs {
   number_directory& completion_queues() { return completion_queues_; }
   number_directory& shared_receive_queues() { return shared_receive_queues_; }
   const verbs_events& events() const { return events_; }
-  /// Tells of a request that the reset of the device ended.
+  /// Reports a request that the reset of the device ended.
   void tell_ended(qp_handle queue, void* cookie, const queues::work_completion& completion,
                   status why) const {
     if (events_.request_ended != nullptr)
@@ -155,32 +169,35 @@ class verbs {
   friend struct device_object;
   friend class event_verbs;
 
-  /// Where the owner is: what differs between the control owner and that of an event context.
+  /// The functions in which the control owner and an event owner differ.
   struct location {
     unsigned (*poll)(verbs& v);
     std::uint64_t (*next_deadline)(const verbs& v);
     bool (*up)(const verbs& v);
     bool (*prepare_to_sleep)(verbs& v);
     event_context* (*event_queue)(const verbs& v, unsigned completion_context);
-    /// The operation's step goes to the control owner, and its answer comes from there; so does the
-    /// wish to end the step early.
+    /// ask() passes a step of an operation to the control owner. answer() passes the answer back to
+    /// the operation's owner. stop() asks the control owner to end the step early.
     void (*ask)(verbs& v, object_operation& step);
     void (*answer)(verbs& v, object_operation& step);
     void (*stop)(verbs& v, object_operation& step);
-    /// The operation is being destroyed: when this returns nobody uses it any more.
+    /// Called when the operation is destroyed. After drop() returns, no owner uses the operation
+    /// any more.
     void (*drop)(verbs& v, object_operation& step);
-    /// Called by the control owner.
+    /// The control owner calls this when the leases of the object are settled. It passes the
+    /// settlement to the object's owner.
     void (*settle)(verbs& v, device_object& object);
     void (*close)(verbs& v);
     const char* (*name)(const verbs& v);
   };
-  /// What objects are made of.
+  /// The sources of the resources of objects.
   struct source {
     number_spaces* numbers;
     dma_arena* arena;
     dma_arena* doorbells;
     const uar_page* uar;
-    bool filtered;  // context memory may be looked at: it is the control owner's
+    // Numbers with unusable context memory are skipped. Only the control owner can check this.
+    bool filtered;
   };
   struct directory_sizes {
     std::uint32_t qps, cqs, srqs;
@@ -191,7 +208,7 @@ class verbs {
                  const directory_sizes& sizes, const verbs_budget& b, std::byte* storage,
                  std::size_t bytes, const verbs_events& events);
   event_sinks sinks();
-  /// A debug build traps when another thread has used this owner.
+  /// In a debug build, traps if another thread has used this owner.
   void expect_own_thread() const;
   void settle(device_object& object);
   void resume(object_record& object);
@@ -210,8 +227,8 @@ class verbs {
   }
   status destroy_now(object_record* object);
   void write_translations(const device_object& object, const page_list& pages);
-  /// Gives back everything that the object names; it is of no use any more, but its handle is not
-  /// stale yet.
+  /// Gives back all resources of the object. The object can no longer be used, but its handle is
+  /// not stale yet.
   void strip(object_record& object);
   void want_back(device_object& object);
   void close_slabs();
@@ -222,24 +239,25 @@ class verbs {
   void disconnect_events();
   void notice(object_record* object, const object_event& event);
 
-  /// Of an owner with a thread of its own, or of one that is not open; the control owner's objects
-  /// wait with the device.
+  /// The reactor of an event owner, and of an owner that is not open. An open control owner uses
+  /// the reactor of the device.
   reactor own_;
   reactor* reactor_ = &own_;
   device* device_ = nullptr;
   const location* location_ = &at_control;
   source source_{};
   verbs_events events_;
-  status failure_;  // what the device died of, if it did
+  status failure_;  // the reason of the failure of the device, if it failed
   slab slabs_[verbs_budget::most_kinds];
   unsigned kinds_ = 0;
   queues::qp_directory queue_pairs_;
   number_directory completion_queues_, shared_receive_queues_;
-  dma_arena requests_;  // plain memory, divided
+  dma_arena requests_;  // plain memory for the records of posted requests
   list<device_object> unwanted_;
   object_operation reaper_;
   std::uint32_t operations_ = 0;
-  mutable std::atomic<std::uintptr_t> thread_{0};  // of debug builds: whose it is; 0: not known yet
+  // Used in debug builds: the thread of the owner. 0 means that it is not known yet.
+  mutable std::atomic<std::uintptr_t> thread_{0};
 };
 
 namespace detail {

@@ -11,9 +11,9 @@
 
 namespace freehca {
 
-/// Which kinds of objects a program uses, and how many of each there can be at a time. A kind that
-/// it does not name costs nothing, not even code. Numbers and context memory of the objects count
-/// in the device's budget.
+/// The kinds of objects that a program uses, and the largest number of objects of each kind at a
+/// time. A kind that the budget does not name costs neither memory nor code. The numbers and the
+/// context memory of the objects count in the device's budget.
 ///
 ///   constexpr verbs_budget mine = verbs_budget{}
 ///       .with<protection_domain>(1).with<memory_region>(2)
@@ -25,10 +25,10 @@ struct verbs_budget {
     std::uint32_t count = 0;
   };
 
-  std::uint32_t requests = 16 * 1024;  ///< places in rings of all queues together
-  entry kinds[most_kinds] = {};        ///< up to the first that names none
+  std::uint32_t requests = 16 * 1024;  ///< places in the rings of all queues together
+  entry kinds[most_kinds] = {};        ///< used up to the first entry without a kind
 
-  /// The same with `count` objects of kind K, whether K was in it or not.
+  /// Returns the same budget with `count` objects of kind K. Replaces an existing entry of K.
   template <class K>
   constexpr verbs_budget with(std::uint32_t count) const {
     verbs_budget b = *this;
@@ -50,8 +50,8 @@ struct verbs_budget {
     return 0;
   }
 
-  /// What `where` of driver_error::no_resource and ::no_memory means when something runs out that
-  /// all kinds share. Each kind has an item of its own (kind_facts::item).
+  /// The values of `where` in driver_error::no_resource, ::no_memory and ::bad_argument for
+  /// resources that all kinds share. Each kind has its own item (kind_facts::item).
   enum class item : std::uint8_t {
     requests = 0x40,
     storage,

@@ -10,9 +10,9 @@
 
 namespace freehca {
 
-/// Who is told of events on objects; any may be null. What concerns ports the control owner hears.
-/// Called from poll() of the queue that the event came in; request_ended from verbs::poll(), or
-/// from device::close().
+/// The callbacks for events of objects. Each of them may be null. Only the control owner receives
+/// port events. The callbacks are called inside poll() of the queue in which the event arrived.
+/// request_ended is called inside verbs::poll() or device::close().
 struct verbs_events {
   void* context = nullptr;
   void (*completion)(void* context, cq_handle queue, void* cookie) noexcept = nullptr;
@@ -24,18 +24,23 @@ struct verbs_events {
               layouts::event_type type) noexcept = nullptr;
   void (*port)(void* context, unsigned port) noexcept = nullptr;
   void (*device_failed)(void* context, status why) noexcept = nullptr;
-  /// Of an event_verbs: the device was reset, and is up again. ok: objects can be made again; else
-  /// there was no share for this owner, which waits for the next time.
+  /// Called only for an event_verbs: the device was reset and is up again. If `outcome` is ok,
+  /// objects can be created again. Otherwise the device had no share for this owner. The owner then
+  /// waits until the device comes up the next time.
   void (*up_again)(void* context, status outcome) noexcept = nullptr;
-  /// A work request whose completion nobody polled before the device was reset, or kept from
-  /// memory: the buffers that it names are the caller's again. Once for each; handles are still
-  /// good, posting is over, operations end by the reset. First what stands in the completion
-  /// queues, as poll() would have given it, with `why` ok; then, of each queue pair, the sends and
-  /// the receives that are left, in the order of their posting and whether signaled or not, with
-  /// completion_status::device_reset. `why` is then what device_failed was told, or
-  /// transport_error::reset for a device that worked. Receives of a shared queue that no queue pair
-  /// took come with no handle, with the cookie of that queue, and with no work_completion::queue.
-  /// Completions of a queue that counts are counted instead.
+  /// Called once for each work request whose completion was not polled before the device was reset
+  /// or lost its access to memory. The buffers that the request names belong to the caller again.
+  /// During these calls the handles are still valid, posts are refused, and operations end by the
+  /// reset.
+  ///
+  /// First come the completions that are in the completion queues, as poll() would have returned
+  /// them, with `why` ok. Then come, for each queue pair, the sends and then the receives that are
+  /// left, in the order of their posting and whether signaled or not, with
+  /// completion_status::device_reset. Their `why` is the status that device_failed received, or
+  /// transport_error::reset if the device had not failed. A receive of a shared receive queue that
+  /// no queue pair took comes with the default handle, with the cookie of the shared receive queue,
+  /// and without a work_completion::queue. The completions of a counting completion queue are
+  /// counted instead.
   void (*request_ended)(void* context, qp_handle queue, void* cookie,
                         const queues::work_completion& completion, status why) noexcept = nullptr;
 };
