@@ -11,7 +11,7 @@ using namespace layouts;
 status completion_queue::build(verbs& in, const attributes& a, creation<creating>& to) {
   device& adapter = in.adapter();
   const capabilities& can = adapter.capabilities();
-  // One place stays empty, as every driver keeps it (Linux 6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
+  // One entry stays empty, as in Linux (6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
   const auto log_entries = layouts::bit_width(a.entries);
   event_context* const teller = in.event_queue(a.completion_context);
   if (a.entries == 0 || teller == nullptr || log_entries > can.log_most_cqes || log_entries > 22)
@@ -64,7 +64,7 @@ void completion_queue::notice(verbs& in, const object_event& event) {
 void completion_queue::hand_over(verbs& in) {
   if (!rings.is_open()) return;
   queues::work_completion completion;
-  // A ring has so many entries at most, whatever stands in them.
+  // The number of entries bounds the loop, whatever the ring contains.
   for (std::uint32_t n = 0; n < rings.entries() && rings.poll(&completion, 1) == 1; ++n) {
     const auto& pair = *static_cast<const queue_object*>(completion.queue->owner);
     in.tell_ended({pair.index, pair.generation}, pair.cookie, completion, {});

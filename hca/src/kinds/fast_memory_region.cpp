@@ -9,7 +9,8 @@ namespace freehca {
 using namespace layouts;
 
 std::uint32_t fast_memory_region::next_key() {
-  // Others' keys lie beside those of this index: nobody's data waits for their memory.
+  // The table of used keys has the keys of other objects in the same cache line. The region
+  // therefore counts its keys itself, and no other owner's memory access waits.
   return key = memory_keys::following(key, owner->adapter().capabilities().reserved_lkey);
 }
 
@@ -27,7 +28,8 @@ status fast_memory_region::build(verbs& in, const attributes& a, creation<creati
   FREEHCA_TRY(in.take_translations(*this, a.most_pages));
   key = adapter.numbers().keys.next(number, adapter.capabilities().reserved_lkey);
   to.command.aim(number);
-  // As Linux makes one (6.1 mr.c mlx4_mr_enable); what the region is comes with its registration.
+  // The entry is set as in Linux (6.1 mr.c mlx4_mr_enable). A registration sets the address range
+  // and the access rights.
   image<mpt>& e = to.command.input = {};
   e.set<&mpt::status>(mpt_status::free).set<&mpt::mio>(true).set<&mpt::region>(true);
   e.set<&mpt::mem_key>(mpt_key_of(key)).set<&mpt::pd>(domain->number);

@@ -28,7 +28,7 @@ image<mpt> entry_for(const memory_access& access, const page_list& pages,
                      std::uint64_t virtual_address, std::uint32_t key, std::uint32_t pd,
                      std::uint64_t mtt) {
   image<mpt> e;
-  // As Linux does it (mr.c mlx4_mr_enable).
+  // The fields are set as in Linux (mr.c mlx4_mr_enable).
   e.set<&mpt::status>(mpt_status::software).set<&mpt::mio>(true).set<&mpt::region>(true);
   e.set<&mpt::local_read>(true)
       .set<&mpt::local_write>(access.local_write)
@@ -42,8 +42,9 @@ image<mpt> entry_for(const memory_access& access, const page_list& pages,
   return e;
 }
 
-/// log2 of the smallest pages of which one holds the range. Pages are not larger than the alignment
-/// that both addresses of the range have in common.
+/// Returns log2 of the page size for a range: at least `log`, and the smallest with which one page
+/// holds the range. If device address and virtual address differ in bit n, the page size is at most
+/// 2^n.
 unsigned log_page_for(const dma_region& range, std::uint64_t virtual_address, unsigned log) {
   const std::uint64_t first = range.device_address, last = first + range.bytes - 1;
   while (log < log_largest_page && (first >> log & 1) == (virtual_address >> log & 1) &&

@@ -2,7 +2,8 @@
 // Copyright the freehca authors
 //
 // The contexts of a queue pair's transitions, as Linux 6.1 fills them (hw/mlx4/qp.c
-// __mlx4_ib_modify_qp): what all services have, and around it what the service adds.
+// __mlx4_ib_modify_qp). common() sets the fields that all services have. The service adds its own
+// fields.
 #include "qp_context.hpp"
 
 namespace freehca {
@@ -28,8 +29,8 @@ image<qpc> common(const queue_pair& pair, qp_state to) {
     c.set<&qpc::log_rq_size>(pair.receive_shape.log_entries)
         .set<&qpc::log_rq_stride>(pair.receive_shape.log_stride - 4u);
   }
-  // Else the device refuses fast registration, whatever the opcodes (Linux 6.1 sets it for every
-  // queue pair of the kernel's own).
+  // Without this bit the device refuses fast registration, whatever the opcodes are. Linux 6.1 sets
+  // the bit for every queue pair of the kernel.
   c.set<&qpc::fre>((pair.service->opcodes(pair.owner->adapter().capabilities()) &
                     queues::opcodes_of_memory_management()) != 0);
   c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);

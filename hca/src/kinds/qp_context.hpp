@@ -9,8 +9,9 @@
 
 namespace freehca {
 
-/// What a transition to INIT, RTR or RTS hands to the firmware. driver_error::bad_argument: an
-/// attribute that the device or the architecture does not have.
+/// Returns the mailbox of a transition to INIT, RTR or RTS. Errors: driver_error::bad_argument (the
+/// device or the IBTA specification does not have the value of an attribute), ::unsupported (the
+/// port is not an InfiniBand port).
 result<layouts::image<layouts::qp_mailbox>> qp_mailbox_for(const queue_pair& pair,
                                                            layouts::qp_state to,
                                                            const connection_attributes& a);

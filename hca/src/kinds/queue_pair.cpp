@@ -84,7 +84,7 @@ status queue_pair::build(verbs& in, const attributes& a, creation<creating>& to)
 }
 
 status queue_pair::open_rings(verbs& in, const attributes& a) {
-  // The queue with the larger stride stands first (Linux 6.1 hw/mlx4/qp.c set_kernel_sq_size).
+  // The queue with the larger stride comes first (Linux 6.1 hw/mlx4/qp.c set_kernel_sq_size).
   const bool receive_first = shared == nullptr && receive_shape.log_stride > send_shape.log_stride;
   const std::size_t send_at = receive_first ? receive_shape.bytes() : 0;
   const std::size_t receive_at = receive_first ? 0 : send_shape.bytes();
@@ -116,7 +116,7 @@ status queue_pair::open_rings(verbs& in, const attributes& a) {
 }
 
 void queue_pair::forget_completions() {
-  // Rings that were never opened have the number of an earlier queue pair, or none.
+  // If the rings were never opened, they have the number of an earlier queue pair, or none.
   if (rings.qpn != number) return;
   for (completion_queue* const queue : {send_cq, receive_cq})
     if (queue != nullptr) queue->rings.forget(rings);
@@ -146,7 +146,7 @@ void queue_pair::resume() {
 }
 
 void queue_pair::notice(verbs& in, const object_event& event) {
-  // These three put the queue pair into the error state.
+  // With these three events, the device moves the queue pair to the error state.
   if (event.type == event_type::wq_catastrophic_error ||
       event.type == event_type::wq_invalid_request_error ||
       event.type == event_type::wq_access_violation)
@@ -155,14 +155,14 @@ void queue_pair::notice(verbs& in, const object_event& event) {
   if (to.qp != nullptr) to.qp(to.context, verbs::handle_of(*this), cookie, event.type);
 }
 
-/// What the device does to the queue pair with a completion in error (IBTA vol. 1, 10.3.1 and
-/// table 55): a send error of an unreliable service stops the send queue alone. Called from inside
-/// cq::poll(), so perhaps while a batch of posts is open.
+/// Follows the state change that the device makes with a completion in error (IBTA vol. 1, 10.3.1
+/// and table 55). A send error of an unreliable service stops only the send queue. Called inside
+/// cq::poll(), perhaps while a batch of posts is open.
 void queue_pair::request_failed(queues::qp_rings& rings, bool sent) noexcept {
   auto& pair = static_cast<queue_pair&>(*static_cast<queue_object*>(rings.owner));
   const bool send_queue_alone = sent && pair.service->code != qp_service::rc;
   if (!send_queue_alone) {
-    // Completions of before a reset were dropped with it.
+    // The reset dropped the completions of requests that were posted before it.
     if (pair.qp_state != qp_state::reset) pair.qp_state = qp_state::error;
   } else if (pair.qp_state == qp_state::rts) {
     pair.qp_state = qp_state::sq_error;

@@ -30,7 +30,8 @@ opcode command_for(qp_state to) {
   }
 }
 
-/// What INIT was given goes for the transitions that follow, too.
+/// Returns the attributes of a transition. The transition to INIT stores its attributes in the
+/// queue pair. Later transitions get the stored values.
 connection_attributes with_those_of_init(queue_pair& pair, qp_state to, connection_attributes a) {
   const auto copy = [](const auto& from, auto& into) {
     into.pkey_index = from.pkey_index;
@@ -64,7 +65,8 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
         to == qp_state::reset ? commands::to_rst_qp::code : commands::to_err_qp::code;
     if (to == qp_state::reset) commands::to_rst_qp::aim(plain_.request, pair->number);
     else commands::to_err_qp::aim(plain_.request, pair->number);
-    // A change of mind, not a teardown: it keeps its turn.
+    // The command is an ordinary change of state and not part of a teardown. It has the same
+    // priority as the other transitions.
     plain_.request.lane = lane::bulk;
     return start_command(*pair, step::modify, plain_, &finished);
   }
@@ -83,7 +85,7 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
   auto& pair = static_cast<queue_pair&>(self.object());
   pair.moving_to = self.to_;
   if (pair.in_doubt) {
-    // What is posted to a queue pair in RESET never completes.
+    // The queue pair may be in RESET, where a posted request never completes.
     pair.state_unknown = true;
     return pair.suspend();
   }
@@ -99,7 +101,8 @@ void queue_pair::settle_change(bool done) {
   }
   qp_state = moving_to;
   if (moving_to != qp_state::reset) return;
-  // Its destruction needs no command either: firmware refuses to reset a queue pair in RESET.
+  // The destruction then needs no command. The firmware refuses to reset a queue pair that is in
+  // RESET.
   exists = false;
   forget_completions();
   rings.send.reset();
@@ -110,7 +113,7 @@ void query_queue_pair::start(verbs& owner, qp_handle h) {
   if (!startable()) return;
   queue_pair* const pair = owner.find(h);
   if (const status s = verbs::usable(pair); !s.ok()) return refuse(owner, s);
-  // A queue pair in RESET is not the device's yet.
+  // In RESET, the device does not have the queue pair.
   if (!pair->exists) return refuse(owner, driver_error::bad_state);
   query_.restart();
   query_.aim(pair->number);

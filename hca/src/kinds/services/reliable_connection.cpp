@@ -10,10 +10,11 @@ using namespace layouts;
 
 namespace {
 
-// The context has the logarithm of the reads and atomics that may be outstanding. The responder's
-// is rounded up, as by Linux (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp): it must serve as many as the
-// caller promised to the peer. The requester's is rounded down: more than the caller asks for may
-// be more than the peer promised. (Linux rounds that one up too.)
+// The context has the logarithm of the number of reads and atomics that may be outstanding. The
+// responder's number is rounded up, as in Linux (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp), because the
+// responder must serve as many as the caller promised to the peer. The requester's number is
+// rounded down, because the peer may not have promised more than the caller requests. (Linux rounds
+// the requester's number up too.)
 unsigned log_as_responder(std::uint32_t n) {
   return n <= 1 ? 0 : layouts::bit_width(n - 1);
 }
@@ -32,7 +33,8 @@ bool check(const connection_attributes& a, qp_state to, const capabilities& can)
 }
 
 void set_rights(image<qpc>& c, const connection_attributes& a) {
-  // Without room for answers no reads and no atomics (Linux 6.1 to_mlx4_access_flags).
+  // If the responder has no resources for reads and atomics, these are not permitted (Linux 6.1
+  // to_mlx4_access_flags).
   const bool answers = a.reads_as_responder != 0;
   c.set<&qpc::rwe>(a.remote_write)
       .set<&qpc::rre>(a.remote_read && answers)

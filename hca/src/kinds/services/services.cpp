@@ -51,7 +51,8 @@ void set_peer(image<qpc>& c, const connection_attributes& a, const capabilities&
 }
 
 void set_counter(image<qpc>& c, const capabilities& can) {
-  // The last counter is the sink, for who has none of his own (Linux 6.1 MLX4_SINK_COUNTER_INDEX).
+  // The last counter is the sink. Queue pairs without a counter of their own use it (Linux 6.1
+  // MLX4_SINK_COUNTER_INDEX).
   const auto counters = static_cast<unsigned>(can.raw.get<&query_dev_cap::max_counters>());
   c.set<&primary_path::counter_index>(
       can.has(dev_cap_flag::counters) && counters != 0 ? (counters - 1) & 0xff : 0xff);

@@ -45,8 +45,8 @@ std::uint32_t fill_datagrams(image<qpc>& c, const connection_attributes& a, qp_s
       c.set<&qpc::qkey>(a.qkey);
       return qp_optpar::pkey_index | qp_optpar::qkey;
     case qp_state::rtr:
-      // Linux 6.1 takes the largest MTU, and messages of 2^13 bytes: a packet with its GRH. The
-      // port's MTU is what bounds a datagram.
+      // As in Linux 6.1: the largest MTU, and messages of 2^13 bytes, which is a packet with its
+      // GRH. The MTU of the port limits a datagram.
       c.set<&qpc::mtu>(ib_mtu::mtu_4096).set<&qpc::msg_max>(13);
       c.set<&primary_path::sched_queue>(sched_queue_ib(a.address.port, 0));
       set_counter(c, can);

@@ -12,16 +12,17 @@
 namespace freehca {
 
 struct address_handle_attributes {
-  pd_handle pd{};                ///< that of the queue pairs that post to it
-  address_attributes address{};  ///< a multicast LID goes with a GRH
+  pd_handle pd{};                ///< the domain of the queue pairs that use the handle
+  address_attributes address{};  ///< a multicast LID needs a GRH
 };
 
-/// Where datagrams go. The driver alone knows it: a post copies it (datagram_destination::at).
+/// The destination of datagrams. Only the driver knows the object. A post copies the destination
+/// (datagram_destination::at).
 struct address_handle : object_record {
   using attributes = address_handle_attributes;
   static constexpr kind_facts facts{.name = "address handle", .item = 0x48};
 
-  queues::address address;  ///< for posts
+  queues::address address;  ///< the destination for posts
 
   status build(verbs& in, const attributes& a) {
     using layouts::address_vector_rows;
@@ -32,7 +33,7 @@ struct address_handle : object_record {
     FREEHCA_TRY(check_port(way.port, can));
     if (!is_way(way, true)) return driver_error::bad_argument;
     use(*domain);
-    // As Linux fills it (6.1 hw/mlx4/ah.c create_ib_ah).
+    // The fields are set as in Linux (6.1 hw/mlx4/ah.c create_ib_ah).
     address = {};
     layouts::image<layouts::address_vector>& v = address.vector;
     v.set<&address_vector_rows::port>(way.port).set<&address_vector_rows::pd>(domain->number);

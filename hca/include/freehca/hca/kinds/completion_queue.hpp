@@ -13,15 +13,15 @@ namespace freehca {
 
 struct completion_queue_attributes {
   std::uint32_t entries =
-      0;  ///< at least that many completions fit; one more place is the hardware's
-  /// Whose event queue tells of it: device::completion_context() where the control owner makes it,
-  /// 0 where the owner of an event context does. driver_error::bad_argument: there is none, or it
-  /// has another owner.
+      0;  ///< completions that fit, at least; one more entry of the ring stays empty
+  /// The event context that reports the completions. If the control owner creates the queue, this
+  /// is an index of device::completion_context(). If an event owner creates it, this is 0. Error:
+  /// driver_error::bad_argument (the event context does not exist, or it has another owner).
   unsigned completion_context = 0;
-  void* cookie = nullptr;  ///< comes with its events
+  void* cookie = nullptr;  ///< passed back in the events of the queue
 };
 
-/// Where requests complete: any number of queue pairs to one.
+/// Receives the completions of work requests, from any number of queue pairs.
 struct completion_queue : queue_object {
   using attributes = completion_queue_attributes;
   using creating = commands::sw2hw_cq;
@@ -31,8 +31,8 @@ struct completion_queue : queue_object {
                                     .group = context_group::cq,
                                     .destroying = taking_back<commands::hw2sw_cq>};
 
-  queues::cq rings;                 ///< polls and arms
-  event_context* events = nullptr;  ///< tells of it
+  queues::cq rings;                 ///< for polling and arming
+  event_context* events = nullptr;  ///< reports the completions
 
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
@@ -42,7 +42,7 @@ struct completion_queue : queue_object {
 static_assert(sizeof(void*) != 8 || sizeof(completion_queue) == 480);
 
 using create_completion_queue = create_object<completion_queue>;
-/// driver_error::busy while queue pairs complete to it.
+/// Fails with driver_error::busy while a queue pair refers to the completion queue.
 using destroy_completion_queue = destroy_object<completion_queue>;
 
 }  // namespace freehca

@@ -10,10 +10,11 @@
 
 namespace freehca {
 
-/// A completion queue for whoever wants to know only how many requests have ended, and whether one
-/// failed. verbs::poll() takes its completions and counts them: nobody else polls or arms its ring.
-/// It stands in for a completion queue wherever one is asked for. Of a queue pair that is destroyed
-/// or moved to RESET it counts what verbs::poll() had taken by then.
+/// A completion queue that counts the work requests that have ended, and records whether a request
+/// failed. verbs::poll() takes the completions and counts them. Other code must not poll or arm the
+/// ring. The queue can be used wherever a completion queue is required. If a queue pair is
+/// destroyed or moved to RESET, only those of its completions count that verbs::poll() had taken
+/// before.
 struct counting_completion_queue : completion_queue {
   using stands_in_for = completion_queue;
   static constexpr kind_facts facts = [] {
@@ -25,10 +26,11 @@ struct counting_completion_queue : completion_queue {
 
   queues::counting counts;
 
-  /// Asks to be told once (verbs_events::completion) when so many requests have succeeded in all,
-  /// or when one has failed; at the next verbs::poll(), which is due then, if that is so already.
-  /// It is told too when the device is reset, for no more will succeed. Until then nobody is told.
-  /// Once a request has failed each call is answered like that.
+  /// Requests one call of verbs_events::completion. The call comes when `successes` work requests
+  /// have succeeded in all, or when a work request has failed. If that is the case already, the
+  /// call comes at the next verbs::poll(), which is then due at once. A reset of the device causes
+  /// the call too, because no more work requests will succeed. Without wake_at() there is no call.
+  /// After a work request has failed, each wake_at() causes a call at the next verbs::poll().
   void wake_at(std::uint64_t successes) {
     counts.threshold = successes;
     waited_for_ = true;
@@ -47,8 +49,8 @@ struct counting_completion_queue : completion_queue {
   }
   unsigned poll(verbs& in) {
     const unsigned taken = counts.drain(rings, rings.entries());
-    // What came since counts as next: the device sends its event at once. One that is being reset
-    // is left alone.
+    // A completion that arrived after drain() counts as new for arm(). The device therefore sends
+    // its event at once. If the device is being reset, the queue is not armed.
     if (has_event_ && in.up()) {
       rings.arm();
       has_event_ = false;
@@ -57,7 +59,8 @@ struct counting_completion_queue : completion_queue {
     return taken;
   }
   bool due() const { return waited_for_ && counts.reached(); }
-  /// They would have been counted, had anybody polled: nobody is told of each.
+  /// The completions in the ring are counted, as poll() would have counted them. They are not
+  /// reported one by one.
   void hand_over(verbs& in) {
     if (rings.is_open()) counts.drain(rings, rings.entries());
     if (waited_for_) tell(in);
@@ -72,7 +75,7 @@ struct counting_completion_queue : completion_queue {
   }
 
   bool waited_for_ = false;
-  bool has_event_ = false;  // that was asked for, and not asked for anew
+  bool has_event_ = false;  // an event has come, and the ring was not armed since
 };
 static_assert(sizeof(void*) != 8 || sizeof(counting_completion_queue) == 568);
 

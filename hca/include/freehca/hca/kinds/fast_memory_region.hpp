@@ -13,14 +13,13 @@ struct fast_memory_region_attributes {
   std::uint32_t most_pages = 0;  ///< at most queues::most_registered_pages
 };
 
-/// A region that opens nothing until a queue pair of the same domain registers pages with it
-/// (queues::fast_register), which no command does. queues::local_invalidate, or the peer's
-/// queues::send_with_invalidate, makes it free again. driver_error::unsupported: the device has no
-/// fast registration.
+/// A region that gives access to no memory until a queue pair of the same domain registers pages
+/// with it (queues::fast_register). A registration needs no firmware command.
+/// queues::local_invalidate, or queues::send_with_invalidate of the peer, ends the registration.
+/// Error: driver_error::unsupported (the device has no fast registration).
 ///
-/// It stands in for a memory region wherever one is asked for. Destroying it ends a registration
-/// too. Its registrations are between its queue pairs and the device: the driver does not count
-/// them.
+/// The region can be used wherever a memory region is required. Its destruction ends a registration
+/// too. Registrations are between the queue pairs and the device. The driver does not count them.
 struct fast_memory_region : memory_region {
   using attributes = fast_memory_region_attributes;
   using stands_in_for = memory_region;
@@ -31,9 +30,10 @@ struct fast_memory_region : memory_region {
     return f;
   }();
 
-  /// The key for the next registration: the one before with another low byte, so that whoever
-  /// still has that one finds nothing (Linux 6.1 ib_update_fast_reg_key). After 256 registrations
-  /// a key comes again. By the thread of the owner of the objects.
+  /// Returns the key for the next registration. Only its low byte differs from the previous key. A
+  /// peer that still has the previous key can then not access the memory (Linux 6.1
+  /// ib_update_fast_reg_key). A key is used again after 256 registrations, or after fewer if the
+  /// invalid or the reserved key was skipped. Called on the thread of the owner of the objects.
   std::uint32_t next_key();
 
   status build(verbs& in, const attributes& a, creation<creating>& to);

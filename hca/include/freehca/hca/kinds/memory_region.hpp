@@ -13,7 +13,7 @@
 
 namespace freehca {
 
-/// What a region may be used for, besides being read locally.
+/// The permitted accesses to a region. Local reads are always permitted.
 struct memory_access {
   bool local_write = false;
   bool remote_read = false;
@@ -29,20 +29,22 @@ struct program_memory {
 
 struct memory_region_attributes {
   pd_handle pd{};
-  /// Pages of at least 4 KiB (capabilities::log_smallest_page), anywhere. The array of addresses is
-  /// the caller's until completion. The memory stays until the region is destroyed.
+  /// Pages of at least 4 KiB, and at least 1 << capabilities::log_smallest_page bytes, at any
+  /// addresses that are multiples of the page size. The caller keeps the array of addresses until
+  /// completion. The memory must exist until the region is destroyed.
   page_list pages{};
-  /// How data entries count addresses: of the first byte, equal to the offset in the first page
-  /// modulo the page size, as the device takes the offset from there.
+  /// The address of the first byte in data entries. Modulo the page size, it is equal to the offset
+  /// of the first byte in the first page, because the device takes the offset from this address.
   std::uint64_t virtual_address = 0;
   memory_access access{};
-  /// Instead of `pages` and `virtual_address`: the region maps this memory for the device, picks
-  /// the page size, and ends the mapping when it is destroyed. Data entries count addresses as the
-  /// program does. The device's mapping is read-only without local_write. Regions may overlap.
+  /// Replaces `pages` and `virtual_address`. The region maps this memory for the device, chooses
+  /// the page size, and ends the mapping when it is destroyed. Data entries use the addresses of
+  /// the program. Without local_write, the mapping of the device is read-only if the platform has
+  /// map_read_only_memory(). Regions may overlap.
   program_memory memory{};
 };
 
-/// Memory that the device may use: a run of addresses, and the key that opens it.
+/// Memory that the device may access: a range of addresses, and the key for it.
 struct memory_region : device_object {
   using attributes = memory_region_attributes;
   using creating = commands::sw2hw_mpt;
@@ -52,28 +54,29 @@ struct memory_region : device_object {
                                     .group = context_group::mpt,
                                     .destroying = taking_back<commands::hw2sw_mpt>};
 
-  std::uint32_t key = 0;  ///< local and remote key are the same number
-  dma_region mapped;      ///< whole pages of the program's memory; no bytes: none were mapped
+  std::uint32_t key = 0;  ///< local key and remote key, which are the same number
+  dma_region mapped;  ///< the mapped pages of the program's memory; 0 bytes: no memory is mapped
 
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
 
  private:
-  /// Maps the memory of the program, whose device addresses are `pages` then.
+  /// Maps the memory of the program. Sets `pages` to its device addresses.
   status map(device& adapter, const attributes& a, page_list& pages);
 };
 static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 296);
 
-/// 0 for a stale handle.
+/// Returns 0 for a stale handle.
 inline std::uint32_t key_of(const verbs& in, mr_handle h) {
   const memory_region* const region = in.find(h);
   return region != nullptr ? region->key : 0;
 }
 
-/// Registers memory. Outcomes of a mapping are the platform's; driver_error::unsupported: it has no
-/// map_memory().
+/// Registers memory. If the region maps memory of the program, the outcomes of the mapping are
+/// those of the platform, or driver_error::unsupported (the platform has no map_memory() or no
+/// unmap_memory()).
 using create_memory_region = create_object<memory_region>;
-/// Takes a region back; its keys are dead once this is done and ok.
+/// Destroys a region. Its keys are invalid once the operation is done with the outcome ok.
 using destroy_memory_region = destroy_object<memory_region>;
 
 }  // namespace freehca

@@ -6,8 +6,8 @@
 
 namespace freehca {
 
-/// Queue pairs and memory regions of one protection domain may work together. It is a number: no
-/// command makes it.
+/// A queue pair can use the memory regions of its own protection domain only. A protection domain
+/// is a number. No command creates it.
 struct protection_domain : object_record {
   struct attributes {};
   static constexpr kind_facts facts{

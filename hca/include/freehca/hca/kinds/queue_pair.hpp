@@ -21,40 +21,41 @@ namespace freehca {
 struct queue_pair_attributes {
   pd_handle pd{};
   cq_handle send_cq{}, receive_cq{};
-  layouts::qp_service service = layouts::qp_service::rc;  ///< or uc, ud
-  std::uint32_t sends = 0;     ///< requests outstanding at the same time, at least
-  std::uint32_t receives = 0;  ///< 0 with `shared`
-  srq_handle shared{};         ///< where receives come from; none: a queue of its own
-  unsigned gather = 1;         ///< entries of one request
+  layouts::qp_service service = layouts::qp_service::rc;  ///< rc, uc or ud
+  std::uint32_t sends = 0;     ///< send requests outstanding at the same time, at least
+  std::uint32_t receives = 0;  ///< the same for receives; 0 with `shared`
+  srq_handle shared{};         ///< the SRQ; default: the queue pair has its own receive queue
+  unsigned gather = 1;         ///< most data entries of one send request
   unsigned scatter = 1;
   std::uint32_t inline_bytes = 0;
-  void* cookie = nullptr;  ///< comes with its events
-  /// Room for queues::masked_compare_and_swap, and leave to post masked atomics.
-  /// driver_error::unsupported: the device, or the service, has none.
+  void* cookie = nullptr;  ///< passed back in the events of the queue pair
+  /// Permits masked atomics. WQEs then have room for queues::masked_compare_and_swap. Error:
+  /// driver_error::unsupported (the device or the service has no masked atomics).
   bool masked_atomics = false;
 };
 
-/// What a transition needs; all of it may be given to each, and a service looks only at what it
-/// has. `bytes` says how much of it the caller knows.
+/// The attributes of transitions. The caller may set all of them for each transition. A service
+/// reads only the attributes that it uses. `bytes` is the size of this structure as the caller
+/// knows it. Any other size than that of the driver fails with driver_error::bad_argument.
 struct connection_attributes {
   std::uint32_t bytes = sizeof(connection_attributes);
-  // INIT. The queue pair keeps them: later transitions do not look at them.
+  // INIT. The values of INIT stay in effect. Later transitions do not read these attributes.
   std::uint16_t pkey_index = 0;
   bool remote_read = false, remote_write = false, remote_atomic = false;
-  std::uint32_t qkey = 0;  ///< datagrams: what packets have to bring
+  std::uint32_t qkey = 0;  ///< datagrams: the Q_Key that packets must have
   // RTR
   layouts::ib_mtu path_mtu = layouts::ib_mtu::mtu_1024;
   std::uint8_t min_rnr_timer = 0;  ///< IBTA code
   std::uint32_t remote_qpn = 0;
   std::uint32_t receive_psn = 0;
   std::uint32_t reads_as_responder = 1;  ///< rounded up to a power of two
-  address_attributes address{};          ///< `port` from INIT on
+  address_attributes address{};          ///< `port` is read from INIT on
   // RTS
   std::uint32_t send_psn = 0;
   std::uint32_t reads_as_requester = 1;  ///< rounded down to a power of two
   std::uint8_t retry_count = 7;          ///< 0 to 7
-  std::uint8_t rnr_retry = 7;            ///< 7: for ever
-  std::uint8_t ack_timeout = 14;         ///< 4.096 us * 2^n; 0: never
+  std::uint8_t rnr_retry = 7;            ///< 7: no limit
+  std::uint8_t ack_timeout = 14;         ///< 4.096 us * 2^n; 0: no timeout
   std::uint8_t log_ack_request =
       8;  ///< a request for an ACK each 2^n packets (Linux: MLX4_IB_ACK_REQ_FREQ)
 };
@@ -68,7 +69,7 @@ struct queue_pair : queue_object {
                                     .group = context_group::qp,
                                     .destroying = taking_back<commands::to_rst_qp>};
 
-  queues::qp_rings rings;  ///< posts
+  queues::qp_rings rings;  ///< for posting
   queues::sq_shape send_shape;
   queues::rq_shape receive_shape;
   const queue_pair_service* service = nullptr;
@@ -76,12 +77,12 @@ struct queue_pair : queue_object {
   completion_queue* send_cq = nullptr;
   completion_queue* receive_cq = nullptr;
   shared_receive_queue* shared = nullptr;
-  /// As the driver knows it: transitions, and errors that events or completions told of, once they
-  /// were polled. A send error of an unreliable service moves it to sq_error, where receives go on
-  /// and posts of sends are refused.
+  /// The state as the driver knows it. It follows transitions, queries, and the errors that polled
+  /// events and completions have reported. A send error of an unreliable service moves the queue
+  /// pair to sq_error. There receives continue and posts of sends are refused.
   layouts::qp_state qp_state = layouts::qp_state::reset;
   bool state_unknown = false;  ///< a transition was not answered, and may still take effect
-  // Given at INIT, and written again by the transition to RTR.
+  // Attributes of INIT. The transition to RTR writes them again.
   std::uint16_t pkey_index = 0;
   bool remote_read = false, remote_write = false, remote_atomic = false;
   layouts::qp_state moving_to = layouts::qp_state::reset;  ///< the last transition's target
@@ -89,13 +90,14 @@ struct queue_pair : queue_object {
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
   void suspend();
-  /// Posting is what the state permits: nothing while it is not known.
+  /// Permits the posts that the state allows. While the state is unknown, posts are refused.
   void resume();
-  /// The transition to `moving_to` was carried out, or was refused.
+  /// Records the end of the transition to `moving_to`. `done` is true if it was carried out, and
+  /// false if it was refused.
   void settle_change(bool done);
   void notice(verbs& in, const object_event& event);
   void end_requests(verbs& in, status why);
-  /// Drops the completions that nobody has polled.
+  /// Drops the completions of this queue pair that were not polled.
   void forget_completions();
 
  private:
@@ -104,24 +106,26 @@ struct queue_pair : queue_object {
 };
 static_assert(sizeof(void*) != 8 || sizeof(queue_pair) == 656);
 
-/// 0 for a stale handle.
+/// Returns 0 for a stale handle.
 inline std::uint32_t qpn_of(const verbs& in, qp_handle h) {
   const queue_pair* const pair = in.find(h);
   return pair != nullptr ? pair->number : 0;
 }
 
-/// Makes a queue pair in the RESET state.
+/// Creates a queue pair in the RESET state.
 using create_queue_pair = create_object<queue_pair>;
-/// Resets a queue pair and takes it back. Completions that nobody has polled are dropped. Posts
-/// are refused from the start on; where the firmware refuses the reset, or the operation is
-/// cancelled before the firmware has it, the queue pair is there as before, and takes them again.
+/// Resets a queue pair and destroys it. Completions that were not polled are dropped. Posts are
+/// refused from the start of the operation on. If the firmware refuses the reset, or if the
+/// operation is cancelled before the firmware has the command, the queue pair stays as it was and
+/// accepts posts again.
 using destroy_queue_pair = destroy_object<queue_pair>;
 
-/// Moves a queue pair to INIT, RTR, RTS, ERROR or RESET. driver_error::bad_state: no such
-/// transition from where it is; ::unsupported: the port is not an InfiniBand port. To RESET: its
-/// completions that nobody has polled are dropped, its rings begin anew. From RESET to RESET there
-/// is nothing to do, and no command: firmware would refuse it. From RESET to ERROR there is no
-/// transition (both as Linux 6.1 hw/mlx4/qp.c _mlx4_ib_modify_qp, core/verbs.c qp_state_table).
+/// Moves a queue pair to INIT, RTR, RTS, ERROR or RESET. Errors: driver_error::bad_state (there is
+/// no such transition from the present state), ::unsupported (the port is not an InfiniBand port).
+/// A transition to RESET drops the completions of the queue pair that were not polled, and empties
+/// its rings. From RESET to RESET, no command is sent, because the firmware would refuse it, and
+/// the outcome is ok. There is no transition from RESET to ERROR. Both are as in Linux 6.1
+/// hw/mlx4/qp.c _mlx4_ib_modify_qp, core/verbs.c qp_state_table.
 class modify_queue_pair : public object_operation {
  public:
   modify_queue_pair() = default;
@@ -138,7 +142,8 @@ class modify_queue_pair : public object_operation {
   layouts::qp_state to_ = layouts::qp_state::reset;
 };
 
-/// Reads the context as the device has it.
+/// Reads the context of a queue pair from the device. Fails with driver_error::bad_state if the
+/// queue pair is in RESET, because the device does not have it then.
 class query_queue_pair : public object_operation {
  public:
   query_queue_pair() = default;

@@ -15,14 +15,14 @@ namespace freehca {
 
 struct shared_receive_queue_attributes {
   pd_handle pd{};
-  std::uint32_t receives = 0;  ///< outstanding at the same time, at least
-  unsigned scatter = 1;        ///< entries of one receive
-  void* cookie = nullptr;      ///< comes with its events
+  std::uint32_t receives = 0;  ///< receives outstanding at the same time, at least
+  unsigned scatter = 1;        ///< data entries of one receive
+  void* cookie = nullptr;      ///< passed back in the events of the queue
 };
 
-/// Receives that several queue pairs take from. A queue pair that is reset or destroyed while a
-/// message comes in keeps the receive that it had taken: move it to ERROR first, and wait for its
-/// event srq_last_wqe, as the IBTA specification has it.
+/// A queue of receives for several queue pairs. If a queue pair is reset or destroyed while a
+/// message arrives, it keeps the receive that it has taken. The user must therefore move the queue
+/// pair to ERROR first and wait for its event srq_last_wqe, as the IBTA specification requires.
 struct shared_receive_queue : queue_object {
   using attributes = shared_receive_queue_attributes;
   using creating = commands::sw2hw_srq;
@@ -32,7 +32,7 @@ struct shared_receive_queue : queue_object {
                                     .group = context_group::srq,
                                     .destroying = taking_back<commands::hw2sw_srq>};
 
-  queues::srq rings;  ///< posts
+  queues::srq rings;  ///< for posting
 
   status build(verbs& in, const attributes& a, creation<creating>& to) {
     using layouts::srqc;
@@ -58,14 +58,14 @@ struct shared_receive_queue : queue_object {
                             .most_scatter = a.scatter}));
     in.shared_receive_queues().add(*this);
 
-    // As Linux fills it (6.1 mlx4/srq.c mlx4_srq_alloc).
+    // The fields are set as in Linux (6.1 mlx4/srq.c mlx4_srq_alloc).
     layouts::image<srqc> context;
     context.set<&srqc::log_srq_size>(s.log_entries).set<&srqc::srqn>(number);
     context.set<&srqc::log_srq_stride>(s.log_stride - 4u).set<&srqc::pd>(domain->number);
     context.set<&srqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
     context.set<&srqc::db_rec_addr>(record.device_address);
-    // A queue without an XRC domain names the first one that is not the firmware's (Linux 6.1
-    // hw/mlx4/srq.c mlx4_ib_create_srq).
+    // A queue without an XRC domain names the first XRC domain that is not reserved for the
+    // firmware (Linux 6.1 hw/mlx4/srq.c mlx4_ib_create_srq).
     if (can.has(layouts::dev_cap_flag::xrc))
       context.set<&srqc::xrcd>(can.raw.get<&layouts::query_dev_cap::num_rsvd_xrcds>());
     to.command.aim(number);
@@ -99,11 +99,12 @@ struct shared_receive_queue : queue_object {
 static_assert(sizeof(void*) != 8 || sizeof(shared_receive_queue) == 400);
 
 using create_shared_receive_queue = create_object<shared_receive_queue>;
-/// driver_error::busy while queue pairs take from it. Receives that are posted are forgotten.
+/// Fails with driver_error::busy while a queue pair refers to the queue. Posted receives are
+/// dropped without a completion.
 using destroy_shared_receive_queue = destroy_object<shared_receive_queue>;
 
-/// Asks for one event srq_limit (verbs_events::srq) when fewer than `limit` receives are left; 0
-/// asks for none.
+/// Requests one event srq_limit (verbs_events::srq). The device raises it when fewer than `limit`
+/// receives are left. If `limit` is 0, no event is requested.
 class arm_shared_receive_queue : public object_operation {
  public:
   arm_shared_receive_queue() = default;
