@@ -43,7 +43,8 @@ const verbs::location event_verbs::at_event_context = {
         [](verbs& v, object_operation& step) {
           of(v).to_owner(step.step_crossing_, [](crossing& c) noexcept {
             object_operation& op = of_operation::at(c);
-            // The wish to stop it is still under way to somebody who must find it there.
+            // The stop request is still under way to the control owner. The control owner will
+            // access the operation, so the operation waits.
             if (op.stopping_) op.answered_ = true;
             else op.advance(op.answer_);
           });
@@ -69,8 +70,8 @@ const verbs::location event_verbs::at_event_context = {
         [](verbs& v, device_object& object) {
           of(v).to_owner(object.settling, [](crossing& c) noexcept {
             device_object& settled = of_object::at(c);
-            // The operation that left it in doubt does not know yet: the answer that says so waits
-            // for a wish to stop it.
+            // The operation that put the object in doubt has not received its answer yet. The
+            // answer waits for the return of a stop request.
             if (settled.under_change) settled.settled_first = true;
             else settled.owner->settle(settled);
           });
@@ -79,9 +80,9 @@ const verbs::location event_verbs::at_event_context = {
     .name = [](const verbs& v) { return of(v).name(); },
 };
 
-/// The control owner has the step, or its answer is on its way here. On the control owner's own
-/// thread the step can be ended at once. On another thread the only thing to do is to wait until
-/// the control owner's poll() has let go of it.
+/// The control owner has the step, or the answer to the step is on its way to this owner. On the
+/// control owner's own thread, drop() ends the step at once. On another thread, drop() can only
+/// wait until the control owner's poll() does not use the operation any more.
 void event_verbs::drop(object_operation& op) {
   const platform& p = device_->platform();
   const bool at_control_owner =
@@ -179,16 +180,18 @@ event_verbs::~event_verbs() {
   device_ = nullptr;
 }
 
-/// The control owner's thread.
+/// Called on the control owner's thread.
 void event_verbs::leave() {
-  // The control owner polls this context from here on.
+  // From here on, the control owner polls this context.
   context_->set_sinks(device_->sinks_);
-  // What is still there stays the adapter's, and so do its numbers and its memory.
+  // If objects are left, the adapter may still use them. Their numbers and their memory then stay
+  // taken.
   const bool gone = holdings().none();
   if (gone && working_) share_.give_numbers_back(device_->control_);
   if (gone) share_.give_memory_back(device_->control_);
   working_ = false;
-  // Also the answer that this owner sent last, whatever others have asked ahead of it.
+  // Waits for the last answer of this owner too. Messages of other owners may be in the inbox
+  // before it.
   while (link_.answers_heard != link_.answers_sent) device_->control_.reactor.mail.take();
   device_->owners_.remove(link_);
 }

@@ -11,43 +11,47 @@
 
 namespace freehca {
 
-/// Whose an event context is.
+/// The setup of an event owner.
 struct event_owner_setup {
-  /// Which completion context: 0 to device::completion_contexts() - 1. No other owner polls it, and
-  /// no completion queue of the control owner's is bound to it.
+  /// The index of the completion context, from 0 to device::completion_contexts() - 1. No other
+  /// owner polls this context, and no completion queue of the control owner refers to it.
   unsigned completion_context = 0;
   share_budget share{};
-  const char* name = "event context";  ///< for messages; outlives the owner
-  /// Called from the control owner's thread when this owner sleeps (prepare_to_sleep) and something
-  /// crosses to it. Its interrupts are the port's business: whoever sees vector
-  /// event_context::vector() fire calls device::on_interrupt(), and wakes it. An owner whose event
-  /// queue shares its vector need not be woken: next_deadline() has it look every millisecond.
-  /// Null: it does not sleep, or wakes up by itself.
+  const char* name = "event context";  ///< name in messages; it outlives the owner
+  /// Called on the control owner's thread when a message to this owner arrives while this owner
+  /// sleeps (prepare_to_sleep). The port handles the interrupts of this owner: when vector
+  /// event_context::vector() fires, the port calls device::on_interrupt() and wakes this owner. If
+  /// the event queue of this owner shares its vector, the port need not wake the owner, because
+  /// next_deadline() then requests a poll each millisecond. If `wake` is null, the owner does not
+  /// sleep, or wakes up by itself.
   inbox::waker wake = nullptr;
   void* wake_context = nullptr;
 };
 
-/// The objects of an owner with a thread of its own: it polls one completion context, and makes and
-/// uses its objects as `verbs` does, without a lock and without a store that another owner sees.
-/// Only what the firmware is asked for crosses to the control owner, whoever polls the device, and
-/// back; so do asynchronous events, and resets.
+/// The objects of an event owner, which has its own thread. The event owner polls one completion
+/// context. It creates and uses its objects as `verbs` does, without a lock and without a store
+/// that another owner sees. Only requests to the firmware cross to the control owner, whose thread
+/// polls the device, and their answers cross back. Asynchronous events and the notices of resets
+/// cross from the control owner to the event owner.
 ///
-/// What it takes of the device is cut off for it when it is opened (share_budget). Its handles are
-/// its own: a queue pair, its completion queues, shared receive queue and domain have one owner.
-/// Keys of memory regions are numbers, and open the memory to whoever is in the domain.
+/// open() takes a share of the device for this owner (share_budget). Handles are valid for this
+/// owner only. A queue pair, its completion queues, its shared receive queue and its protection
+/// domain belong to one owner. The keys of memory regions are plain numbers. Each queue pair of the
+/// protection domain can use them.
 ///
-/// open() and close() are called on the control owner's thread, while nobody else uses the object;
-/// all else, between them, on one thread of the owner's choice, poll() among it. When the device
-/// was reset, objects end as `verbs` says, once this owner polls: a sequence of the device waits
-/// for that (device::awaited_owner()). When the device is up again so is this
-/// (verbs_events::up_again). Not closed before the device closes: a broken precondition.
+/// open() and close() are called on the control owner's thread, while no other thread uses the
+/// object. Between the two calls, all other functions, including poll(), are called on one thread
+/// of the user's choice. After a reset of the device, objects end as `verbs` describes, when this
+/// owner polls. A sequence of the device waits for this poll (device::awaited_owner()). When the
+/// device is up again, this owner is up again too (verbs_events::up_again). If the device is closed
+/// before this object, a precondition is broken.
 ///
-/// An operation that is destroyed under way waits, in its destructor, until the control owner's
-/// poll() has let go of it; on the control owner's own thread it does not wait, where the platform
-/// has current_thread.
+/// If an operation is destroyed while it is under way, its destructor waits until the control
+/// owner's poll() does not use the operation any more. On the control owner's own thread it does
+/// not wait, if the platform has current_thread.
 class event_verbs : public verbs {
  public:
-  /// Storage for a device made from `d`, aligned to 16.
+  /// The size of the storage for a device that is opened with `d`. The storage is aligned to 16.
   static constexpr std::size_t storage_bytes(const budget& d, const verbs_budget& b,
                                              const share_budget& s) {
     return bytes_for(sizes_of(b), b) + owner_share::storage_bytes(d, s) +
@@ -57,11 +61,13 @@ class event_verbs : public verbs {
   event_verbs() = default;
   ~event_verbs();
 
-  /// As verbs::open(); besides driver_error::bad_argument (no such completion context), ::busy (it
-  /// has an owner), ::no_resource and ::no_memory (budget::item: the device has no such share).
+  /// Like verbs::open(). Further errors: driver_error::bad_argument (no such completion context),
+  /// ::busy (the context has an owner, or a completion queue refers to it), ::no_resource and
+  /// ::no_memory (`where` is a budget::item: the device does not have such a share).
   status open(device& adapter, const verbs_budget& b, const event_owner_setup& setup,
               std::byte* storage, std::size_t bytes, const verbs_events& events = {});
-  /// Asynchronous events that this owner did not hear of, because it had not polled for so long.
+  /// The number of asynchronous events that this owner has missed because it did not poll for too
+  /// long.
   std::uint64_t events_lost() const { return link_.events.lost(); }
   const char* name() const { return link_.name; }
 
@@ -101,7 +107,7 @@ class event_verbs : public verbs {
   owner_share share_;
   event_context* context_ = nullptr;
   std::uintptr_t control_thread_ = 0;  // 0: not known
-  bool working_ = false;               // the device is up, as far as this owner was told
+  bool working_ = false;               // the device is up, as far as this owner knows
 };
 
 }  // namespace freehca

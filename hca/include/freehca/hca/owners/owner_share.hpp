@@ -18,44 +18,48 @@
 
 namespace freehca {
 
-/// What an event context takes of the device for itself, besides one number for each object of its
-/// verbs_budget. Nobody else can use it up, and it uses up nobody else's.
+/// The resources that an event owner takes from the device, besides one number for each object of
+/// its verbs_budget. No other owner can use up these resources, and the event owner cannot use up
+/// the resources of others.
 struct share_budget {
-  /// Pages that its regions and rings have, each rounded up to 8.
+  /// Translation entries for the pages of regions and rings. The number for each region or ring is
+  /// rounded up to a multiple of 8.
   std::uint32_t translations = 4096;
-  std::size_t queue_bytes = std::size_t{1} << 20;     ///< of rings: whole pages
-  std::size_t doorbell_bytes = std::size_t{2} << 10;  ///< of doorbell records, a cache line each
+  std::size_t queue_bytes = std::size_t{1} << 20;  ///< memory for rings, in whole pages
+  /// Memory for doorbell records. Each of them takes a cache line.
+  std::size_t doorbell_bytes = std::size_t{2} << 10;
 };
 
-/// Numbers, memory and a page of doorbells that were cut off from the device's for one owner, so
-/// that it makes objects without asking anybody. The control owner cuts and takes back; in between
-/// everything is the other owner's.
+/// The share of one owner: numbers, memory and a doorbell page (UAR) of the device. With it, the
+/// owner takes resources for objects without a request to another owner. The control owner takes
+/// the share from the device and gives it back. In between, only the other owner uses the share.
 class owner_share {
  public:
   static constexpr unsigned spaces = 6;
-  /// For a device made from `d`.
+  /// The size of the storage for a device that is opened with `d`.
   static constexpr std::size_t storage_bytes(const budget& d, const share_budget& s);
 
-  /// What there is to cut; nothing is cut yet. `storage` is aligned to 16.
+  /// Sets the size of the share. Takes nothing from the device yet. `storage` is aligned to 16.
   void open(const budget& d, const verbs_budget& objects, const share_budget& s,
             std::byte* storage);
 
-  // The control owner's thread.
+  // Called on the control owner's thread.
 
-  /// Rings and doorbell records: as long as the device is open. driver_error::no_memory with the
-  /// device's budget::item.
+  /// Takes memory for rings and doorbell records. It is valid as long as the device is open. Error:
+  /// driver_error::no_memory (`where` is the budget::item of the device).
   status take_memory(device_control& from);
   void give_memory_back(device_control& to);
-  /// Numbers and a UAR page: as long as the device is up. driver_error::no_resource with the
-  /// device's budget::item; nothing is kept then.
+  /// Takes numbers and a UAR page. They are valid as long as the device is up. Error:
+  /// driver_error::no_resource (`where` is the budget::item of the device). After an error, nothing
+  /// is taken.
   status take_numbers(device_control& from);
   void give_numbers_back(device_control& to);
-  /// Of the number spaces that events name: whether the number is this owner's.
+  /// True if the number belongs to this share. `space` is a number space that events name.
   bool has(number_allocator number_spaces::*space, std::uint32_t number) const;
 
-  // The owner's thread.
+  // Used on the owner's own thread.
 
-  /// All numbers that were taken are free.
+  /// Makes all numbers of the share free.
   void begin();
   number_spaces numbers;
   dma_arena arena, doorbells;
