@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The list of all interfaces: a new one is one line here, and a file beside this one.
+// The list of all interfaces. A new interface is one line here, and a file in this folder.
 #include <freehca/hca/interfaces/every_interface.hpp>
 
 namespace freehca {

@@ -6,7 +6,7 @@ namespace freehca::interfaces {
 
 namespace {
 
-/// destroy_object<K> of any K.
+/// Like destroy_object<K>, for any K.
 class destruction : public object_operation {
  public:
   void start(verbs& owner, device_object* object) { start_destruction(owner, object); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the tables of operations have in common.
+// The functions that several tables of operations use.
 #pragma once
 
 #include <new>
@@ -11,14 +11,16 @@
 
 namespace freehca::interfaces {
 
-/// driver_error::bad_state, ::busy.
+/// Errors: driver_error::bad_state (`in` is not open), ::busy (the operation in the room is not
+/// done).
 status usable(const verbs& in, const operation_room& room);
-/// What every kind that the device knows has in common: null, and an object that is in use, are
-/// refused by the operation.
+/// Destroys an object of any kind that the device knows. The operation itself refuses a null
+/// `object` and an object that is in use.
 status destroy_in_room(verbs& in, operation_room& room, device_object* object);
 
-/// Puts an operation into the caller's room, which is usable. What stood there before is over, and
-/// has nothing to give back: what a command put at risk stands with the object.
+/// Constructs an operation in the caller's room, which must be usable. The destructor of the
+/// previous operation is not called. That operation has ended, and the leases of its commands are
+/// in the object.
 template <class Operation>
 Operation& place(operation_room& room, const kind* made) {
   static_assert(sizeof(Operation) <= operation_room::most_bytes);
@@ -52,7 +54,7 @@ status destroy(verbs& in, operation_room& room, handle<K> which) {
   return destroy_in_room(in, room, in.find(which));
 }
 
-// Of objects that the driver alone knows.
+// For objects that only the driver knows.
 
 template <class K>
 status create_now(verbs& in, const typename K::attributes& attributes, handle<K>& to) {
@@ -68,7 +70,7 @@ status destroy_now(verbs& in, handle<K> which) {
   return in.destroy(which);
 }
 
-/// How a table is offered.
+/// Returns the description of a table that the library offers.
 template <class Interface>
 constexpr offered_interface offered(const Interface& operations) {
   return {Interface::name, Interface::version, sizeof(Interface), &operations.head};

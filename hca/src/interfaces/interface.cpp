@@ -11,7 +11,8 @@ bool same(const char* a, const char* b) {
   return *a == *b;
 }
 
-// The offset of the first operation below `needed` that the library does not have; 0: it has all.
+// Returns the offset of the first operation below `needed` that the library does not have, or 0 if
+// it has all of them.
 std::uint32_t first_missing(const std::byte* offered, std::uint32_t bytes, std::uint32_t needed) {
   for (std::uint32_t at = sizeof(interface_head); at < needed; at += sizeof(void*)) {
     if (at + sizeof(void*) > bytes) return at;

@@ -10,11 +10,11 @@ namespace freehca {
 
 namespace {
 
-/// memory_region_attributes, as a list says them.
+/// The attributes of a memory region, as an attribute list has them.
 struct wanted {
   pd_handle domain;
   const std::uint64_t* page_addresses = nullptr;
-  std::uint64_t device_address = ~std::uint64_t{0};  // none: no region begins there
+  std::uint64_t device_address = ~std::uint64_t{0};  // not given: no region begins there
   std::uint64_t bytes = 0;
   std::uint32_t first_offset = 0;
   std::uint32_t log_page_bytes = 12;
@@ -38,13 +38,13 @@ constexpr auto known = attributes_of<wanted>({
     FREEHCA_ATTRIBUTE(wanted, memory, mr::memory),
 });
 
-// Refuses what no list of pages can be made of; the rest is judged by the kind.
+// Refuses attributes from which no list of pages can be made. The kind checks the others.
 status pages_of(const wanted& a, page_list& to) {
   constexpr driver_error bad = driver_error::bad_argument;
   if (a.log_page_bytes < 12 || a.log_page_bytes > 31)
     return status(bad, mr::log_page_bytes.identifier);
   const std::uint64_t page = std::uint64_t{1} << a.log_page_bytes;
-  // Rounded up to pages it is no number any more.
+  // The size, rounded up to pages, would not fit into 64 bits.
   if (a.bytes > ~std::uint64_t{0} - 2 * page) return status(bad, mr::bytes.identifier);
   if (a.first_offset >= page) return status(bad, mr::first_offset.identifier);
   const bool contiguous = a.device_address != ~std::uint64_t{0};

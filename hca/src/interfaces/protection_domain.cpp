@@ -11,7 +11,7 @@ namespace freehca {
 namespace {
 
 status create(verbs& in, const attribute_list& list, pd_handle& made) {
-  // There are none to know.
+  // A protection domain has no attributes.
   FREEHCA_TRY(read_attributes(list, nullptr, 0, nullptr));
   return interfaces::create_now<protection_domain>(in, {}, made);
 }

@@ -10,25 +10,25 @@ namespace freehca {
 
 struct address_handle;
 
-/// Attributes of address handles: these, and those of `path`.
+/// The attributes of address handles: these, and those of `path`.
 namespace ah {
-using common::domain;  ///< required: that of the queue pairs that post to it
+using common::domain;  ///< required: the domain of the queue pairs that use the handle
 }
 
-/// Where datagrams go. The owner thread of the verbs object calls, and what a call made or
-/// destroyed is so when it returns.
+/// The destinations of datagrams. All calls are made on the owner thread of the verbs object. They
+/// create and destroy at once.
 struct address_handle_interface {
   static constexpr const char* name = "address_handle";
   static constexpr std::uint32_t version = 1;
 
   interface_head head{sizeof(address_handle_interface), sizeof(address_handle_interface)};
 
-  /// driver_error::bad_state (the verbs object is not open), ::bad_argument, ::stale_handle (the
-  /// domain), ::no_resource, ::unsupported, and those of read(). After an error `made` is as
-  /// before.
+  /// Errors: driver_error::bad_state (the verbs object is not open), ::bad_argument, ::stale_handle
+  /// (the domain), ::no_resource, ::unsupported, and those of read(). After an error, `made` is
+  /// unchanged.
   status (*create)(verbs& in, const attribute_list& attributes,
                    handle<address_handle>& made) = nullptr;
-  /// driver_error::stale_handle, ::bad_state.
+  /// Errors: driver_error::stale_handle, ::bad_state.
   status (*destroy)(verbs& in, handle<address_handle> which) = nullptr;
 };
 static_assert(sizeof(void*) != 8 || (sizeof(address_handle_interface) == 24 &&

@@ -9,20 +9,21 @@
 
 namespace freehca {
 
-/// Attributes of completion queues.
+/// The attributes of completion queues.
 namespace cq {
 using common::cookie;
 /// Required: at least that many completions fit.
 inline constexpr attribute_name<0x0101, std::uint32_t> entries;
-/// Whose event queue tells of it (device::completion_context()); 0 unless told.
+/// The event context that reports the completions (device::completion_context()). Default: 0.
 inline constexpr attribute_name<0x0102, std::uint32_t> completion_context;
 }  // namespace cq
 
-/// Where requests complete. A call that takes a room says whether it started an operation:
-/// driver_error::bad_state (the verbs object is not open), ::busy (the room's operation is not
-/// done), and of a list what read() returns. After an error there is nothing to wait for; else
-/// `started` of the room completes, from verbs::poll(), with the outcomes of object_operation. The
-/// owner thread of the verbs object calls.
+/// Completion queues. Each call with a room returns whether it has started an operation. Errors:
+/// driver_error::bad_state (the verbs object is not open), ::busy (the operation in the room is not
+/// done), and for an attribute list the errors of read(). After an error, no operation is under way
+/// in the room because of the call. Otherwise `started` of the room completes inside verbs::poll(),
+/// with the outcomes of object_operation. All calls are made on the owner thread of the verbs
+/// object.
 struct completion_queue_interface {
   static constexpr const char* name = "completion_queue";
   static constexpr std::uint32_t version = 1;
@@ -30,10 +31,11 @@ struct completion_queue_interface {
   interface_head head{sizeof(completion_queue_interface), sizeof(completion_queue_interface)};
 
   status (*create)(verbs& in, operation_room& room, const attribute_list& attributes) = nullptr;
-  /// The handle of what create() started in the room has made, once that is done and ok and until
-  /// the room is used again; the default handle otherwise.
+  /// Returns the handle of the object that the last create() in the room has created. Valid once
+  /// that operation is done with the outcome ok, until the room is used again. Otherwise returns
+  /// the default handle.
   cq_handle (*made)(const operation_room& room) = nullptr;
-  /// Ends with driver_error::busy while queue pairs complete to it.
+  /// The operation fails with driver_error::busy while a queue pair refers to the queue.
   status (*destroy)(verbs& in, operation_room& room, cq_handle which) = nullptr;
 };
 static_assert(sizeof(void*) != 8 || (sizeof(completion_queue_interface) == 32 &&

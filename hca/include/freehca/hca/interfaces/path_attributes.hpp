@@ -8,8 +8,8 @@
 
 #include <freehca/hca/ports.hpp>
 
-/// The way to the other side: of address handles, and of queue pairs from INIT on. Unless told, all
-/// are 0 or false, but for the port, which is 1.
+/// The path to the peer. Address handles use these attributes, and queue pairs use them from INIT
+/// on. Default: 1 for the port, 0 or false for the others.
 namespace freehca::path {
 
 inline constexpr attribute_name<0x0501, std::uint32_t> port;
@@ -18,13 +18,13 @@ inline constexpr attribute_name<0x0503, std::uint8_t> sl;
 inline constexpr attribute_name<0x0504, std::uint8_t> path_bits;
 inline constexpr attribute_name<0x0505, std::uint8_t> static_rate;  ///< layouts::ib_rate
 inline constexpr attribute_name<0x0506, bool> force_loopback;
-/// With a GRH, as between subnets: what follows stands in it.
+/// Packets have a GRH, as between subnets. The attributes below are fields of the GRH.
 inline constexpr attribute_name<0x0507, bool> global;
 inline constexpr attribute_name<0x0508, std::uint8_t> sgid_index;
 inline constexpr attribute_name<0x0509, std::uint8_t> hop_limit;
 inline constexpr attribute_name<0x050a, std::uint8_t> traffic_class;
 inline constexpr attribute_name<0x050b, std::uint32_t> flow_label;
-/// 16 bytes in wire order: the entry points to them.
+/// 16 bytes in wire order. The entry points to them.
 inline constexpr attribute_name<0x050c, gid> dgid;
 
 }  // namespace freehca::path

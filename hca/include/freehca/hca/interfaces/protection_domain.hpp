@@ -6,18 +6,18 @@
 
 namespace freehca {
 
-/// Protection domains: no attributes, no commands. The owner thread of the verbs object calls, and
-/// what a call made or destroyed is so when it returns.
+/// Protection domains. They have no attributes and need no firmware commands. All calls are made on
+/// the owner thread of the verbs object. They create and destroy at once.
 struct protection_domain_interface {
   static constexpr const char* name = "protection_domain";
   static constexpr std::uint32_t version = 1;
 
   interface_head head{sizeof(protection_domain_interface), sizeof(protection_domain_interface)};
 
-  /// driver_error::bad_state (the verbs object is not open), ::no_resource, ::unsupported, and
-  /// those of read(). After an error `made` is as before.
+  /// Errors: driver_error::bad_state (the verbs object is not open), ::no_resource, ::unsupported,
+  /// and those of read(). After an error, `made` is unchanged.
   status (*create)(verbs& in, const attribute_list& attributes, pd_handle& made) = nullptr;
-  /// driver_error::busy while other objects refer to it, ::stale_handle, ::bad_state.
+  /// Errors: driver_error::busy (other objects refer to the domain), ::stale_handle, ::bad_state.
   status (*destroy)(verbs& in, pd_handle which) = nullptr;
 };
 static_assert(sizeof(void*) != 8 || (sizeof(protection_domain_interface) == 24 &&

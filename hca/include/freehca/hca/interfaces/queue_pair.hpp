@@ -13,9 +13,9 @@
 
 namespace freehca {
 
-/// Attributes of queue pairs: for create() the first group; for modify() the others and those of
-/// `path`, all of which may be given to each transition (connection_attributes has what they are
-/// unless told).
+/// The attributes of queue pairs. create() takes the first group. modify() takes the other groups
+/// and the attributes of `path`. All of them may be given to each transition. The defaults of the
+/// attributes of modify() are in connection_attributes.
 namespace qp {
 using common::cookie;
 using common::domain;    ///< required
@@ -23,14 +23,14 @@ using common::receives;  ///< 0 with `shared`
 using common::scatter;
 inline constexpr attribute_name<0x0401, cq_handle> send_cq;            ///< required
 inline constexpr attribute_name<0x0402, cq_handle> receive_cq;         ///< required
-inline constexpr attribute_name<0x0403, layouts::qp_service> service;  ///< rc unless told
-/// Requests outstanding at the same time, at least; 0 unless told.
+inline constexpr attribute_name<0x0403, layouts::qp_service> service;  ///< default: rc
+/// Send requests outstanding at the same time, at least. Default: 0.
 inline constexpr attribute_name<0x0404, std::uint32_t> sends;
-/// Where receives come from; a queue of its own unless told.
+/// The SRQ. Default: the queue pair has its own receive queue.
 inline constexpr attribute_name<0x0405, srq_handle> shared;
-inline constexpr attribute_name<0x0406, std::uint32_t> gather;  ///< of one request, 1 unless told
+inline constexpr attribute_name<0x0406, std::uint32_t> gather;  ///< of one request; default: 1
 inline constexpr attribute_name<0x0407, std::uint32_t> inline_bytes;
-inline constexpr attribute_name<0x0408, bool> masked_atomics;  ///< false unless told
+inline constexpr attribute_name<0x0408, bool> masked_atomics;  ///< default: false
 
 // INIT
 inline constexpr attribute_name<0x0601, std::uint16_t> pkey_index;
@@ -53,11 +53,12 @@ inline constexpr attribute_name<0x060f, std::uint8_t> ack_timeout;
 inline constexpr attribute_name<0x0610, std::uint8_t> log_ack_request;
 }  // namespace qp
 
-/// Queue pairs. A call that takes a room says whether it started an operation:
-/// driver_error::bad_state (the verbs object is not open), ::busy (the room's operation is not
-/// done), and of a list what read() returns. After an error there is nothing to wait for; else
-/// `started` of the room completes, from verbs::poll(), with the outcomes of object_operation. The
-/// owner thread of the verbs object calls.
+/// Queue pairs. Each call with a room returns whether it has started an operation. Errors:
+/// driver_error::bad_state (the verbs object is not open), ::busy (the operation in the room is not
+/// done), and for an attribute list the errors of read(). After an error, no operation is under way
+/// in the room because of the call. Otherwise `started` of the room completes inside verbs::poll(),
+/// with the outcomes of object_operation. All calls are made on the owner thread of the verbs
+/// object.
 struct queue_pair_interface {
   static constexpr const char* name = "queue_pair";
   static constexpr std::uint32_t version = 1;
@@ -65,16 +66,17 @@ struct queue_pair_interface {
   interface_head head{sizeof(queue_pair_interface), sizeof(queue_pair_interface)};
 
   status (*create)(verbs& in, operation_room& room, const attribute_list& attributes) = nullptr;
-  /// The handle of what create() started in the room has made, once that is done and ok and until
-  /// the room is used again; the default handle otherwise.
+  /// Returns the handle of the object that the last create() in the room has created. Valid once
+  /// that operation is done with the outcome ok, until the room is used again. Otherwise returns
+  /// the default handle.
   qp_handle (*made)(const operation_room& room) = nullptr;
-  /// Completions that nobody has polled are dropped.
+  /// Completions that were not polled are dropped.
   status (*destroy)(verbs& in, operation_room& room, qp_handle which) = nullptr;
-  /// Its QPN; 0 for a stale handle.
+  /// Returns the QPN, or 0 for a stale handle.
   std::uint32_t (*number)(const verbs& in, qp_handle which) = nullptr;
-  /// Moves it to INIT, RTR, RTS, ERROR or RESET. All attributes are read, and those that the
-  /// transition has no use for are ignored. Ends with driver_error::bad_state: no such transition
-  /// from where it is.
+  /// Moves the queue pair to INIT, RTR, RTS, ERROR or RESET. All attributes in the list are read. A
+  /// transition ignores the attributes that it does not use. The operation fails with
+  /// driver_error::bad_state if there is no such transition from the present state.
   status (*modify)(verbs& in, operation_room& room, qp_handle which, layouts::qp_state to,
                    const attribute_list& attributes) = nullptr;
 };

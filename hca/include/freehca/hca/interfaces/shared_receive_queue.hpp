@@ -7,7 +7,7 @@
 
 namespace freehca {
 
-/// Attributes of shared receive queues.
+/// The attributes of shared receive queues.
 namespace srq {
 using common::cookie;
 using common::domain;    ///< required
@@ -15,11 +15,12 @@ using common::receives;  ///< required
 using common::scatter;
 }  // namespace srq
 
-/// Receives that several queue pairs take from. A call that takes a room says whether it started
-/// an operation: driver_error::bad_state (the verbs object is not open), ::busy (the room's
-/// operation is not done), and of a list what read() returns. After an error there is nothing to
-/// wait for; else `started` of the room completes, from verbs::poll(), with the outcomes of
-/// object_operation. The owner thread of the verbs object calls.
+/// Shared receive queues. Each call with a room returns whether it has started an operation.
+/// Errors: driver_error::bad_state (the verbs object is not open), ::busy (the operation in the
+/// room is not done), and for an attribute list the errors of read(). After an error, no operation
+/// is under way in the room because of the call. Otherwise `started` of the room completes inside
+/// verbs::poll(), with the outcomes of object_operation. All calls are made on the owner thread of
+/// the verbs object.
 struct shared_receive_queue_interface {
   static constexpr const char* name = "shared_receive_queue";
   static constexpr std::uint32_t version = 1;
@@ -28,11 +29,12 @@ struct shared_receive_queue_interface {
                       sizeof(shared_receive_queue_interface)};
 
   status (*create)(verbs& in, operation_room& room, const attribute_list& attributes) = nullptr;
-  /// The handle of what create() started in the room has made, once that is done and ok and until
-  /// the room is used again; the default handle otherwise.
+  /// Returns the handle of the object that the last create() in the room has created. Valid once
+  /// that operation is done with the outcome ok, until the room is used again. Otherwise returns
+  /// the default handle.
   srq_handle (*made)(const operation_room& room) = nullptr;
-  /// Ends with driver_error::busy while queue pairs take from it. Receives that are posted are
-  /// forgotten.
+  /// The operation fails with driver_error::busy while a queue pair refers to the queue. Posted
+  /// receives are dropped without a completion.
   status (*destroy)(verbs& in, operation_room& room, srq_handle which) = nullptr;
 };
 static_assert(sizeof(void*) != 8 || (sizeof(shared_receive_queue_interface) == 32 &&
