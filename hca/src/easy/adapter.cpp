@@ -9,7 +9,7 @@
 namespace freehca::easy {
 
 namespace {
-// No source: chosen. The device writes the event right behind the completion.
+// Chosen; it has no source. The device writes the event directly after the completion.
 constexpr std::uint64_t event_patience = clock::milliseconds(10);
 }  // namespace
 
@@ -55,7 +55,7 @@ status adapter::open_objects() {
 
 status adapter::close_objects() {
   if (!verbs_.is_open()) return {};
-  // The domain of what is left is busy, and after a reset it is gone.
+  // If objects of the domain are left, it is busy. After a reset, the domain is gone.
   if (domain_ && verbs_.destroy(domain_).ok()) domain_ = {};
   FREEHCA_TRY(verbs_.close());
   domain_ = {};
@@ -117,7 +117,7 @@ result<ah_handle> adapter::address_of(const connection& from, const peer& to) {
 // ---- Places.
 
 place* adapter::find_place(place* p, std::uint32_t serial) const {
-  // Also of another adapter: its places are elsewhere.
+  // `p` may be a place of another adapter, outside of this array.
   const auto at = reinterpret_cast<std::uintptr_t>(p);
   const auto first = reinterpret_cast<std::uintptr_t>(places_);
   const bool here = p != nullptr && at >= first && at - first < place_count_ * sizeof(place);
@@ -139,7 +139,8 @@ void adapter::vacate(place& p) {
   end_waiting(p, driver_error::stale_handle);
   if (p.now == place::use::left) --left_;
   if (p.memory.bytes != 0 && !p.is_program_memory) {
-    // What the program stored last may be written back when it is the device's already.
+    // Otherwise the last stores of the program might be written back after the device has got the
+    // memory.
     cache::clean(p.memory.host, p.memory.bytes);
     device_.arena().free(p.memory);
   }
@@ -179,7 +180,7 @@ bool adapter::can_be_taken_back(const place& p) const {
 void adapter::reap() {
   if (left_ == 0 || (reaper_.where() != operation::phase::idle && !reaper_.done())) return;
   if (reaper_.done() && reaped_ != nullptr) {
-    // Not to be asked again: what the device refuses once is held until its reset.
+    // If the device has refused once, the place is held until a reset and no other attempt is made.
     if (reaped_->now == place::use::left && !reaper_.outcome().ok() &&
         !reaper_.outcome().is(driver_error::busy))
       reaped_->refused = true;
@@ -209,8 +210,8 @@ void next_completion::on_cancel(operation& op, void* owner) noexcept {
   if (!self.dropped()) static_cast<adapter*>(owner)->reactor().end(self, self.stop_reason());
 }
 
-/// An operation that asks again from a callback is for the next call. A callback that polls goes on
-/// with those that are in turn here.
+/// If a callback starts an operation again, that operation waits for the next call. If a callback
+/// polls, the inner call continues with the operations in `in_turn`.
 unsigned adapter::hand_out(place& p) {
   p.in_turn.take_all(p.waiting);
   unsigned handed = 0;
@@ -231,8 +232,8 @@ unsigned adapter::look_for_completions(place& p) {
   const unsigned handed = hand_out(p);
   if (p.completed == nullptr) return handed;
   queues::cq& ring = p.completed->rings;
-  // A completion that was found without its event: that is on its way, as a rule, and counts when
-  // it comes; to arm for the one after it before that would be wrong.
+  // A completion was found before its event. The event normally arrives later and is handled then.
+  // Until then the queue must not be armed for the next completion.
   if (handed != 0 && p.armed && p.event_due == clock::never)
     p.event_due = clock::after(now, event_patience);
   if (p.event_due <= now) {
@@ -245,7 +246,7 @@ unsigned adapter::look_for_completions(place& p) {
   } else if (!p.armed && ring.is_open()) {
     ring.arm();
     p.armed = true;
-    if (ring.pending()) reactor().wake();  // came in between
+    if (ring.pending()) reactor().wake();  // a completion arrived before arm()
   }
   return handed;
 }

@@ -8,7 +8,7 @@ using layouts::qp_state;
 
 namespace {
 
-constexpr std::size_t prefix_bytes = 8;  // of a GID: the subnet
+constexpr std::size_t prefix_bytes = 8;  // the subnet part of a GID
 
 bool is_given(const gid& of) {
   return !(of == gid{});
@@ -28,7 +28,7 @@ address_attributes path_between(unsigned port, const peer& from, const peer& to)
   a.global = is_given(to.gid) && !same_subnet(from.gid, to.gid);
   if (a.global) {
     a.dgid = to.gid;
-    a.hop_limit = 255;  // no source: chosen; routers count down from here
+    a.hop_limit = 255;  // chosen, it has no source; routers count down from it
   }
   return a;
 }
@@ -55,7 +55,7 @@ void connecting::start(adapter& hca, const connection& what, const peer& to) {
   if (pair->service->code != layouts::qp_service::rc || !share_partition(what.self, to))
     return refuse(hca, driver_error::bad_argument);
   self_ = what.self;
-  // As it is now; a subnet manager may have changed it since.
+  // The present MTU of the port. A subnet manager may have changed it since open_rc().
   self_.mtu = hca.device_.port(place_->port).active_mtu;
   peer_ = to;
   place_->worked_on = true;
@@ -87,7 +87,8 @@ void connecting::advance(sequence& s, status outcome) noexcept {
   auto& self = static_cast<connecting&>(s);
   if (self.dropped()) return self.end(self.stop_reason());
   if (self.undoing()) {
-    // Undone as far as it goes: the next connect() begins with a reset of the queue pair.
+    // A failed undo is not repeated, because the next connect() begins with a reset of the queue
+    // pair.
     if (outcome.ok() && self.to_ == qp_state::reset) return self.move(qp_state::init);
     return self.end(self.why());
   }

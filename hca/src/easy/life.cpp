@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How an adapter comes up and goes down.
+// Bring-up and teardown of an adapter.
 #include <freehca/hca/easy/adapter.hpp>
 
 namespace freehca::easy {
@@ -48,7 +48,7 @@ void tearing_down::start(adapter& hca) {
 
 void tearing_down::go_on() {
   adapter& hca = owner();
-  // The newest connection; where none is left, the newest memory.
+  // The newest connection, or the newest memory if no connection is left.
   place* next = nullptr;
   const auto age = [&hca](const place& p) { return hca.last_serial_ - p.serial; };
   for (std::uint32_t i = 0; i < hca.place_count_; ++i) {
@@ -63,7 +63,7 @@ void tearing_down::go_on() {
   enter(stage::objects);
 }
 
-/// Objects are not closed inside their own poll().
+/// The objects are closed later, because they must not be closed inside their own poll().
 void tearing_down::enter(stage next) {
   stage_ = next;
   owner().ending_ = this;
@@ -97,7 +97,7 @@ void tearing_down::hand_over() {
   heir.enter(next);
 }
 
-/// Also for a teardown of the device whose operation was destroyed.
+/// True also during a teardown of the device whose operation was destroyed.
 bool tearing_down::waits_for_device() const {
   return stage_ == stage::end && owner().device_.state() == device_state::tearing_down;
 }
@@ -105,7 +105,7 @@ bool tearing_down::waits_for_device() const {
 bool tearing_down::go_down() {
   adapter& hca = owner();
   if (stage_ == stage::end) return end();
-  // Objects that are left keep them open. The device is reset then, and has them forgotten.
+  // If objects are left, the verbs objects stay open. The device is then reset and calls verbs::forget().
   static_cast<void>(hca.close_objects());
   hca.ending_ = nullptr;
   part(down_).set_deadline(deadline());
@@ -116,7 +116,7 @@ bool tearing_down::go_down() {
 bool tearing_down::end() {
   adapter& hca = owner();
   if (waits_for_device()) return false;
-  // A device that could not be taken down may still have what is left.
+  // If the device could not be taken down, it may still use the resources that are left.
   const bool down = hca.device_.state() == device_state::down;
   if (down) {
     for (std::uint32_t i = 0; i < hca.place_count_; ++i)

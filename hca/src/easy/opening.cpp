@@ -11,7 +11,8 @@ namespace {
 constexpr unsigned most_service_level = 15;
 constexpr unsigned pkeys_of_block = 32;  // P_KeyTable, IBTA 14.2.5.7
 
-/// So many completions can stand in the queue when nobody looks: each request of full rings.
+/// Returns the number of completions that the queue can contain if no completion is polled: one for
+/// each request of full rings.
 result<std::uint32_t> completions_for(layouts::qp_service service,
                                       const connection_options& options) {
   const auto send = queues::sq_shape_for(options.sends, options.entries, options.inline_bytes,
@@ -22,7 +23,8 @@ result<std::uint32_t> completions_for(layouts::qp_service service,
   return static_cast<std::uint32_t>(send.value().entries()) + receive.value().entries();
 }
 
-/// The first packet's number; that of an earlier connection of the same number is not likely.
+/// Returns the PSN of the first packet. It is unlikely to be that of an earlier connection with the
+/// same QPN.
 std::uint32_t first_psn(std::uint64_t now, std::uint32_t qpn) {
   constexpr std::uint32_t spread = 0x9e3779b1;  // 2^32 divided by the golden ratio
   return (static_cast<std::uint32_t>(now >> 10) ^ qpn * spread) & 0xffffff;
@@ -54,7 +56,7 @@ void opening::start(adapter& hca, layouts::qp_service service, const connection_
   place_->port = static_cast<std::uint8_t>(options.port);
   place_->pkey_index = options.pkey_index;
   begin_in(hca, &advance);
-  // One that has an owner of its own tells that one alone.
+  // A completion context with an event owner does not report to the control owner.
   unsigned context = 0;
   while (context < hca.device_.completion_contexts() && hca.device_.has_owner(context)) ++context;
   part(create_completions_)
@@ -79,11 +81,11 @@ void opening::advance(sequence& s, status outcome) noexcept {
   if (!has_pair) return self.read_partition();
   if (self.to_ == qp_state::reset) {
     self.self_.pkey = self.pkeys_.pkey(self.how_.pkey_index % pkeys_of_block);
-    // An empty place in the table: no packet would be of this connection (IBTA 10.9.1).
+    // The entry of the table is empty. No packet would belong to this connection (IBTA 10.9.1).
     if ((self.self_.pkey & 0x7fff) == 0) return self.undo(driver_error::bad_argument);
     return self.move(qp_state::init);
   }
-  // Datagrams need no peer to begin with.
+  // A queue pair for datagrams goes on to RTS, because it needs no peer.
   if (self.service_ != layouts::qp_service::ud || self.to_ == qp_state::rts) return self.succeed();
   self.move(self.to_ == qp_state::init ? qp_state::rtr : qp_state::rts);
 }

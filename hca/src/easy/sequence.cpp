@@ -40,7 +40,8 @@ void sequence::part_ended(operation& p, void* self) noexcept {
   auto& s = *static_cast<sequence*>(self);
   s.part_ = nullptr;
   status outcome = p.outcome();
-  // What the whole was told, and not what it told its part.
+  // The outcome is the reason for which the sequence was stopped. The part itself was only
+  // cancelled.
   if (outcome.is(driver_error::cancelled) && !s.stop_reason().ok())
     outcome = s.stop_reason().at(outcome.where());
   s.advance_(s, outcome);
@@ -52,7 +53,7 @@ void sequence::on_cancel(operation&, void* self) noexcept {
   if (!s.dropped()) {
     if (part != nullptr && !s.undoing_) part->cancel();
   } else if (part != nullptr) {
-    // From here on the advancer begins nothing: what is left is the adapter's to take back.
+    // From here on, the advancer starts no part. The adapter takes back the rest.
     part->drop();
     part_ended(*part, self);
   } else if (s.owner_->ending_ == &s) {

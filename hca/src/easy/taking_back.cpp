@@ -10,7 +10,7 @@ void taking_back::start(adapter& hca, place& what) {
   what.worked_on = true;
   begin_in(hca, &advance);
   if (go_on()) return;
-  // Nothing is left to ask the device for: the next poll() says so.
+  // The device has no object of the place any more. The next poll() completes the operation.
   hca.vacate(what);
   hca.reactor().end(*this, {});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The driver as a program uses it.
+// The facade of the driver, for whole programs.
 #pragma once
 
 #include <freehca/hca/easy/adapter.hpp>

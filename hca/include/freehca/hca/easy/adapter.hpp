@@ -14,8 +14,8 @@
 
 namespace freehca::easy {
 
-/// The kinds of objects that an adapter makes, and how many of each. A program with objects of its
-/// own adds to them by with<K>().
+/// The kinds of objects that an adapter makes, and their numbers. A program that creates objects of
+/// its own adds to them with with<K>().
 constexpr verbs_budget usual_kinds() {
   return verbs_budget{}
       .with<protection_domain>(1)
@@ -25,14 +25,13 @@ constexpr verbs_budget usual_kinds() {
       .with<queue_pair>(16);
 }
 
-/// How large an adapter is made. Memory that allocate() gives comes out of budget::queue_bytes, and
-/// is counted in pages.
+/// The size of an adapter. The memory of allocate() counts in budget::queue_bytes, in whole pages.
 struct sizes {
   freehca::budget budget;
   verbs_budget objects = usual_kinds();
 };
 
-/// What an adapter is made of. Platform and storage outlive it.
+/// The resources of an adapter. The platform and the storage outlive the adapter.
 struct setup {
   freehca::platform platform;
   sizes size;
@@ -44,22 +43,23 @@ struct setup {
   /// device_setup::wake: other owners (event_verbs) wake the thread that polls the adapter.
   inbox::waker wake = nullptr;
   void* wake_context = nullptr;
-  /// Told of all that no connection of this adapter waits for.
+  /// Receives all events for which no connection of this adapter waits.
   verbs_events events;
 };
 
-/// An adapter as a program uses it: a device, its verbs objects, and operations that bring memory
-/// and connections by one step each. Nothing waits. Each function below starts an operation and
-/// gives it to the caller, in place:
+/// The facade of an adapter: a device, its verbs objects, and operations that make memory and
+/// connections in one step each. No call waits. Each function below starts an operation and returns
+/// it in place:
 ///
 ///   auto opened = hca.open_rc();   // then(), co_await, or poll() until opened.done()
 ///
-/// They end as object_operation says; besides: driver_error::bad_state (the adapter is not up),
-/// ::stale_handle, ::busy (an operation works on the same thing), ::no_resource (all places of the
-/// budget are taken). The thread of the control owner.
+/// The operations end as object_operation describes. Further errors: driver_error::bad_state (the
+/// adapter is not up), ::stale_handle, ::busy (another operation works on the same memory or
+/// connection), ::no_resource (all places of the budget are taken). All calls are made on the
+/// thread of the control owner.
 class adapter {
  public:
-  /// Bytes of `setup::storage`.
+  /// The size of `setup::storage` in bytes.
   static constexpr std::size_t storage_bytes(const sizes& size) {
     return places_bytes(size) + device::storage_bytes(size.budget) +
            verbs::storage_bytes(size.budget, size.objects);
@@ -68,30 +68,31 @@ class adapter {
   adapter() = default;
   adapter(const adapter&) = delete;
   adapter& operator=(const adapter&) = delete;
-  /// No operation is under way. Of a device that is not down: device::close().
+  /// Precondition: no operation is under way. If the device is not down: see device::close().
   ~adapter();
 
-  /// As device::open().
+  /// Like device::open().
   status open(const setup& given);
 
-  /// The device, its verbs objects and a protection domain. Outcomes: device::bring_up(),
-  /// verbs::open().
+  /// Brings up the device, its verbs objects and a protection domain. Outcomes: those of
+  /// device::bring_up() and verbs::open().
   bringing_up bring_up() { return bringing_up(*this); }
-  /// From any state to down. Connections are closed and then memory is released, one after the
-  /// other, each in the reverse order of their making; what cannot be is ended by a reset. Memory
-  /// comes last because a request of any connection may still name it. cancel() and a deadline that
-  /// passes end that part alone.
-  /// Outcomes: device::tear_down().
+  /// Brings the adapter down. First closes the connections, then releases the memories, one after
+  /// the other, each in the reverse order of their making. A reset ends those that cannot be closed
+  /// or released. Memory comes last, because a request of any connection may still name it.
+  /// cancel() and the deadline end only this orderly part. Outcomes: those of device::tear_down().
   tearing_down tear_down() { return tearing_down(*this); }
 
-  /// Memory of the device's arena, zeroed, with a region: it lives until release() or tear_down().
+  /// Allocates memory of the device's arena, zeroes it and registers it as a region. The memory
+  /// exists until release() or tear_down().
   allocating allocate(std::size_t bytes, rights allowed = rights::local) {
     return {*this, bytes, allowed};
   }
   /// Registers memory of the program, of any alignment: a pointer and a length, or a contiguous
-  /// range as std::span, std::vector or std::string. It must stay until release() or tear_down().
-  /// Memory may be registered more than once. The device only reads a range of constants. Outcomes
-  /// besides: those of the platform's map_memory(), driver_error::unsupported (it has none).
+  /// range such as std::span, std::vector or std::string. The memory must exist until release() or
+  /// tear_down(). Memory may be registered more than once. The device can only read a range of
+  /// constants. Further errors: those of the platform's map_memory(), and driver_error::unsupported
+  /// (the platform has no map_memory()).
   allocating register_memory(std::byte* first, std::size_t bytes, rights allowed = rights::local) {
     return {*this, {.first = first, .bytes = bytes}, allowed, false};
   }
@@ -105,47 +106,54 @@ class adapter {
         range.size() * sizeof(element)};
     return {*this, own, allowed, std::is_const_v<element>};
   }
-  /// No request may name it any more. Where the device refuses, the memory is there as before.
+  /// Releases memory. No request may name the memory any more. If the device refuses, the memory
+  /// stays as it was.
   releasing release(const memory& what) { return {*this, what}; }
 
-  /// A reliable connection that waits for connect(): receives may be posted. driver_error::
-  /// bad_state also: the port is not active; ::bad_argument: the P_Key table has none there.
+  /// Opens a reliable connection, which waits for connect(). Receives may be posted to it. Further
+  /// errors: driver_error::bad_state (the port is not active), ::bad_argument (the P_Key table has
+  /// no P_Key at the index).
   opening open_rc(const connection_options& options = {}) {
     return {*this, layouts::qp_service::rc, options};
   }
-  /// A queue pair for datagrams, which may send at once: posts name a peer by address_of(). The
-  /// peer's option `qkey` is what a post brings along.
+  /// Opens a queue pair for datagrams, which can send at once. A post names a peer by address_of().
+  /// The post must have the Q_Key that is the `qkey` in the options of the peer.
   opening open_ud(const connection_options& options = {}) {
     return {*this, layouts::qp_service::ud, options};
   }
-  /// To the other side. Packets are as large as both sides take, and have a GRH if the peer's GID
-  /// is of another subnet. driver_error::bad_argument also: the peer is in another partition. A
-  /// connection that was connected before, or has failed, begins again: its receives are forgotten.
-  /// One that fails leaves it as open_rc() does, but for what was not answered.
+  /// Connects to the peer. Packets are as large as both sides take. They have a GRH if the GID of
+  /// the peer is of another subnet. Further error: driver_error::bad_argument (the peer is in
+  /// another partition). If the connection was connected before, or has failed, it begins again and
+  /// its receives are dropped. If connect() fails, it leaves the connection in the state after
+  /// open_rc(), except for a transition that was not answered.
   connecting connect(const connection& what, const peer& to) { return {*this, what, to}; }
-  /// Requests that are out are forgotten; who waits for them ends with driver_error::stale_handle.
+  /// Closes a connection. Outstanding requests are dropped. Operations that wait for their
+  /// completions end with driver_error::stale_handle.
   closing close(const connection& what) { return {*this, what}; }
 
-  /// The next completion of a send or receive, in the order in which they come. Any number may
-  /// wait; the first who asked is the first who gets one.
+  /// Waits for the next completion of a send or a receive, in the order of their arrival. Any
+  /// number of operations may wait. They receive completions in the order in which they were
+  /// started.
   next_completion next(const connection& of) { return {*this, of}; }
 
-  /// Where the datagrams of a connection go to; given back by objects().destroy(), or at
-  /// tear_down(). driver_error::no_resource, ::stale_handle, ::bad_argument.
+  /// Creates the address handle for datagrams of a connection to a peer. objects().destroy() or
+  /// tear_down() gives it back. Errors: driver_error::no_resource, ::stale_handle, ::bad_argument.
   result<ah_handle> address_of(const connection& from, const peer& to);
 
-  /// Completes what ended. Instead of device::poll() and verbs::poll(). Returns how much that was.
+  /// Completes the operations that have ended. Called instead of device::poll() and verbs::poll().
+  /// Returns the number of items that were handled.
   unsigned poll();
-  /// When poll() is due at the latest if no interrupt comes; 0: at once.
+  /// The latest time of the next poll() if no interrupt comes, on the platform's clock. 0 means at
+  /// once.
   std::uint64_t next_deadline() const;
 
   bool up() const { return phase_ == phase::up; }
-  /// What it stands on, for all that has no function here. The device's sequences are not to be
-  /// started past the adapter.
+  /// The device and its verbs objects, for all operations that have no function here. The sequences
+  /// of the device must be started through the adapter only.
   device& hardware() { return device_; }
   verbs& objects() { return verbs_; }
   pd_handle domain() const { return domain_; }
-  /// Memories and connections that are there, or could not be taken back yet.
+  /// The number of memories and connections that exist, or could not be taken back yet.
   std::uint32_t places_taken() const;
 
  private:
@@ -167,12 +175,13 @@ class adapter {
   }
 
   freehca::reactor& reactor() { return device_.commands().reactor(); }
-  /// The place if it is this adapter's and `serial` still has it; else null.
+  /// Returns `p` if it is a place of this adapter and `serial` still has it. Otherwise returns
+  /// null.
   place* find_place(place* p, std::uint32_t serial) const;
-  /// Null: all are taken.
+  /// Returns null if all places are taken.
   place* take_place();
   void vacate(place& p);
-  /// Nobody has it, and not all of it could be taken back.
+  /// No program has the place any more, and not all of its resources could be taken back.
   void leave(place& p);
   bool can_be_taken_back(const place& p) const;
   void reap();
@@ -191,11 +200,11 @@ class adapter {
   std::uint32_t place_count_ = 0, left_ = 0;
   std::uint32_t last_serial_ = 0;  // of places, in the order in which they were taken
   phase phase_ = phase::down;
-  status failure_;  // what the device died of
+  status failure_;  // the reason of the failure of the device
   pd_handle domain_{};
-  tearing_down* ending_ = nullptr;  // goes on at the end of poll()
-  tearing_down closer_;             // in place of one that was destroyed
-  taking_back reaper_;              // of what is left
+  tearing_down* ending_ = nullptr;  // continues at the end of poll()
+  tearing_down closer_;             // continues a teardown whose operation was destroyed
+  taking_back reaper_;              // takes back the places that are left
   place* reaped_ = nullptr;
 };
 

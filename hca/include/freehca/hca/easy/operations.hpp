@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What an adapter does, one class each. A program need not name them: the functions of `adapter`
-// make and start one. Who keeps them for longer starts them by start(), and again after restart().
+// The operations of an adapter, one class each. A program need not name these classes, because the
+// functions of `adapter` construct and start them. A program that keeps an operation for longer
+// starts it with start(), and again after restart().
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@
 
 namespace freehca::easy {
 
-/// Takes back what a place names: queue pair, completion queue, region, memory. What the device
-/// refuses to give back stands in the place as before.
+/// Gives back the resources of a place: queue pair, completion queue, region, memory. A resource
+/// that the device refuses to give back stays in the place.
 class taking_back : public sequence {
  public:
   taking_back() = default;
@@ -26,7 +27,8 @@ class taking_back : public sequence {
   void start(adapter& hca, place& what);
 
  protected:
-  /// What the user names. driver_error::stale_handle, ::busy: an operation works on it.
+  /// Like start(), for a place that the user names. Errors: driver_error::stale_handle, ::busy (an
+  /// operation works on the place).
   void start_of(adapter& hca, place* what, std::uint32_t serial);
 
  private:
@@ -36,7 +38,7 @@ class taking_back : public sequence {
     void start(verbs& in, device_object& which) { start_destruction(in, &which); }
   };
   static void advance(sequence& self, status outcome) noexcept;
-  /// What of the place is to be destroyed next; null: nothing is left.
+  /// Returns the object of the place that is destroyed next, or null if no object is left.
   device_object* next() const;
   bool go_on();
   void end(status outcome);
@@ -69,17 +71,17 @@ class tearing_down : public sequence {
  private:
   friend class adapter;
   enum class stage : std::uint8_t {
-    in_order,  ///< one place after the other is taken back
-    objects,   ///< they are closed, and the device goes down
-    end,       ///< it is down; operations that its reset ended may not have said so yet
+    in_order,  ///< the places are taken back one after the other
+    objects,   ///< the verbs objects are closed, and the device goes down
+    end,       ///< the device is down; operations that its reset ended may not be completed yet
   };
   static void advance(sequence& self, status outcome) noexcept;
   void go_on();
   void enter(stage next);
-  /// This one is being destroyed: the adapter's own goes on from here.
+  /// This operation is being destroyed. The adapter's own `closer_` continues the teardown.
   void hand_over();
   bool waits_for_device() const;
-  /// Behind the rest of the adapter's poll(). True: it has ended.
+  /// Called at the end of the adapter's poll(). Returns true if the teardown has ended.
   bool go_down();
   bool end();
 
@@ -98,15 +100,16 @@ class allocating : public bringing<memory> {
     start(hca, own, allowed, read_only);
   }
   void start(adapter& hca, std::size_t bytes, rights allowed = rights::local);
-  /// adapter::register_memory(). `read_only`: the device only reads the memory.
+  /// For adapter::register_memory(). If `read_only` is true, the device only reads the memory.
   void start(adapter& hca, const program_memory& own, rights allowed = rights::local,
              bool read_only = false);
 
  private:
   class registering : public create_memory_region {
    public:
-    /// The region whose registration was not answered, or that is still to be taken back: its
-    /// memory may be the device's for as long as it is there. None otherwise.
+    /// Returns the region if its registration was not answered, or if the region is still to be
+    /// taken back. As long as the region exists, the device may use its memory. Otherwise returns
+    /// the default handle.
     mr_handle in_doubt(status outcome) const;
   };
   static void advance(sequence& self, status outcome) noexcept;

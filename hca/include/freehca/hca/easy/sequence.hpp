@@ -13,16 +13,18 @@ namespace freehca::easy {
 class adapter;
 struct place;
 
-/// An operation of several parts, which are operations too and run one after the other. A part that
-/// fails, or cancel(), or a deadline of the whole that passes: what the parts before have brought
-/// is taken back, and then it ends. What the firmware has not answered is taken back by the adapter
-/// after the late answer, or by its reset. One that is destroyed under way ends in the same way;
-/// what its parts have brought is then the adapter's to take back.
+/// An operation of several parts. The parts are operations too and run one after the other. If a
+/// part fails, if the sequence is cancelled, or if its deadline passes, the sequence undoes the
+/// parts that have succeeded and then ends. If the firmware has not answered a part, the adapter
+/// takes back the resources of that part after the late answer, or by a reset. If a sequence is
+/// destroyed while it is under way, it ends in the same way. The adapter then undoes the parts that
+/// have succeeded.
 ///
-/// A class with parts calls drop() in its destructor. While dropped() its advancer begins nothing.
+/// A class with parts calls drop() in its destructor. While dropped() is true, its advancer starts
+/// no part.
 class sequence : public operation {
  public:
-  /// As of an operation, and of one that is under way too.
+  /// Like operation::set_deadline(), but also has an effect on a sequence that is under way.
   void set_deadline(std::uint64_t at);
   /// The same, for `co_await hca.next(c).until(deadline)`.
   sequence& until(std::uint64_t at) {
@@ -30,23 +32,23 @@ class sequence : public operation {
     return *this;
   }
 
-  /// co_await gives the outcome, also of one that an expression makes and starts.
+  /// co_await gives the outcome. The sequence may be a temporary object.
   auto operator co_await() noexcept { return operation_awaiter<sequence>{*this}; }
 
  protected:
   friend class adapter;
-  /// A part has ended so.
+  /// Called when a part has ended, with its outcome.
   using advancer = void (*)(sequence& self, status outcome) noexcept;
 
   sequence() = default;
 
-  /// From here to finish() it is under way.
+  /// Starts the sequence. It is under way until finish().
   void begin_in(adapter& owner, advancer next);
-  /// From here on it waits in the place's list, for the adapter to end it.
+  /// Starts the sequence and puts it into the list of the place. The adapter ends it.
   void wait_in(adapter& owner, place& where, canceller at_cancel);
-  /// Ends at the next poll(), without having done anything.
+  /// Ends the sequence with `why` at the next poll(). The sequence does nothing else.
   void refuse(adapter& owner, status why);
-  /// Makes `p` startable; its end goes to the advancer.
+  /// Makes `p` startable. The advancer is called when `p` ends.
   template <class Part>
   Part& part(Part& p) {
     p.restart();
@@ -54,7 +56,8 @@ class sequence : public operation {
     part_ = &p;
     return p;
   }
-  /// What was told to end early is to be undone, and that is not to be stopped.
+  /// Begins the undo steps of a sequence that failed or is to end early. cancel() and the deadline
+  /// do not stop them.
   void begin_undoing(status why) {
     undoing_ = true;
     why_ = why;
@@ -75,7 +78,7 @@ class sequence : public operation {
   bool undoing_ = false;
 };
 
-/// A sequence that brings something.
+/// A sequence with a result.
 template <class T>
 class bringing : public sequence {
  public:
@@ -83,7 +86,7 @@ class bringing : public sequence {
     set_deadline(at);
     return *this;
   }
-  /// What it has brought, or why it did not; once done().
+  /// The result, or the reason of the failure. Valid once done().
   result<T> value() const { return outcome().ok() ? result<T>(value_) : result<T>(outcome()); }
 
   /// co_await gives value().
@@ -99,11 +102,11 @@ class bringing : public sequence {
 
 }  // namespace freehca::easy
 
-// FREEHCA_GET(const auto x, expression): x is the value of the result that `expression` gives, or
-// the function ends with its status.
+// FREEHCA_GET(const auto x, expression): if the result of `expression` is ok, x is its value.
+// Otherwise the function returns the status of the result.
 #define FREEHCA_JOINED_NOW(a, b) a##b
 #define FREEHCA_JOINED(a, b) FREEHCA_JOINED_NOW(a, b)
-// `declaration` declares. NOLINTBEGIN(bugprone-macro-parentheses)
+// `declaration` is a declaration. NOLINTBEGIN(bugprone-macro-parentheses)
 #define FREEHCA_GET(declaration, expression)                        \
   const auto FREEHCA_JOINED(freehca_got_, __LINE__) = (expression); \
   if (!FREEHCA_JOINED(freehca_got_, __LINE__).ok())                 \

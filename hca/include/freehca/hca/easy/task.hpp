@@ -14,9 +14,10 @@
 
 namespace freehca::easy {
 
-/// Memory for the frames of tasks, of the caller; frames that ended are used again. It outlives the
-/// frames, also those of tasks that were let go: in a program it stands ahead of the adapter, whose
-/// teardown ends the last of them. One thread.
+/// Memory for the frames of tasks. The caller provides it. The memory of frames that have ended is
+/// used again. The object must outlive the frames, also the frames of tasks that were destroyed
+/// while they waited. A program therefore declares it before the adapter, whose teardown ends the
+/// last frames. One thread uses the object.
 class frames {
  public:
   /// `storage` is aligned to 16.
@@ -27,7 +28,7 @@ class frames {
   frames(const frames&) = delete;
   frames& operator=(const frames&) = delete;
 
-  /// Null: there is no room.
+  /// Returns null if there is no room.
   void* take(std::size_t bytes) {
     const std::size_t whole = (sizeof(head) + bytes + 15) / 16 * 16;
     for (head** place = &free_; *place != nullptr; place = &(*place)->next) {
@@ -65,8 +66,8 @@ class frames {
   std::size_t out_ = 0;
 };
 
-/// attempt(x): co_await gives the result of x, or the outcome if x brings nothing, and the task
-/// goes on whatever it is.
+/// attempt(x): co_await gives the result of x, or the outcome if x has no result. The task
+/// continues even if x has failed.
 template <class Operation>
 struct attempt {
   Operation& of;
@@ -74,16 +75,18 @@ struct attempt {
   explicit attempt(Operation& o) : of(o) {}
 };
 
-/// A coroutine of operations: `co_await x` gives what x has brought. When x fails, the task ends
-/// there with x's status. What it has brought by then stays the adapter's, until release(),
-/// close() or tear_down(). Its first argument is the memory for its frame:
+/// A coroutine of operations. `co_await x` gives the result of x. If x fails, the task ends there
+/// with the status of x. The memories and connections that the task has made by then stay in the
+/// adapter until release(), close() or tear_down(). The first argument of the coroutine is the
+/// memory for its frame:
 ///
 ///   easy::task<std::uint32_t> work(easy::frames&, easy::adapter& hca);
 ///
-/// It runs at once up to its first co_await, and goes on from poll(). The caller owns it. One that
-/// is let go while it waits is cancelled: none of its code runs any more, and its frame stays until
-/// the poll() that ends what it waits for. An operation that it was given, or a task, may be
-/// destroyed before that: to the task it ends as cancelled.
+/// The task runs at once up to its first co_await. It continues inside poll(). The caller owns the
+/// task. If the task is destroyed while it waits, it is cancelled. Its code does not run any more,
+/// and its frame exists until the poll() that ends the operation for which it waits. An operation
+/// or a task that was passed to the task may be destroyed before that. The task then receives the
+/// outcome "cancelled" for it.
 template <class T>
 class [[nodiscard]] task {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -96,7 +99,7 @@ class [[nodiscard]] task {
     task get_return_object() { return task(frame::from_promise(*this)); }
     static task get_return_object_on_allocation_failure() { return task(nullptr); }
     std::suspend_never initial_suspend() noexcept { return {}; }
-    /// Tells of the end when nothing of the frame is used any more.
+    /// Reports the end of the task when no code uses the frame any more.
     auto final_suspend() noexcept {
       struct teller {
         bool await_ready() const noexcept { return false; }
@@ -140,14 +143,14 @@ class [[nodiscard]] task {
       ended_ = true;
       waits_for_ = nullptr;
       if (abandoned_) return frame::from_promise(*this).destroy();
-      // As the last touch: whoever is told may let the task go.
+      // The call is the last access to the frame, because the callback may destroy the task.
       if (then_ != nullptr) then_(context_);
     }
 
     result<T> end_{status(driver_error::cancelled)};
     bool ended_ = false;
     bool abandoned_ = false;
-    bool tells_drop_ = false;  // then_ is called by the task's destructor too
+    bool tells_drop_ = false;  // the task's destructor calls then_ too
     void (*then_)(void* context) noexcept = nullptr;
     void* context_ = nullptr;
     void (*cancel_)(void* what) = nullptr;
@@ -164,33 +167,37 @@ class [[nodiscard]] task {
       return;
     }
     promise_type& p = frame_.promise();
-    // Its own code must not be what lets it go.
+    // The code of the task must not destroy the task.
     FREEHCA_ASSERT(p.waits_for_ != nullptr);
     cancel();
     p.abandoned_ = true;
-    // A task that waits for this one has no other way to hear of it; a then() does not.
+    // A task that waits for this one can learn of the end only here. A callback of then() is not
+    // called.
     if (p.then_ != nullptr && p.tells_drop_) p.then_(p.context_);
     p.then_ = nullptr;
   }
 
   bool done() const { return !frame_ || frame_.promise().ended_ || frame_.promise().abandoned_; }
-  /// Once done(). driver_error::no_memory: there was no room for the frame.
+  /// Valid once done(). driver_error::no_memory means that there was no room for the frame.
   result<T> value() const {
     FREEHCA_ASSERT(done());
     return frame_ ? frame_.promise().end_ : result<T>(status(driver_error::no_memory));
   }
-  /// Cancels what it waits for. It ends with that, unless it goes on after an attempt().
+  /// Cancels the operation or task for which this task waits. This task ends with that outcome,
+  /// unless it continues after an attempt().
   void cancel() {
     if (!done() && frame_.promise().waits_for_ != nullptr)
       frame_.promise().cancel_(frame_.promise().waits_for_);
   }
-  /// Calls f(context) when it is done, as the last touch. At most one, set before that.
+  /// Calls f(context) when the task is done, as the last access to it. A task has at most one
+  /// callback, which must be set before that.
   void then(void (*f)(void* context) noexcept, void* context) {
     FREEHCA_ASSERT(!done() && frame_.promise().then_ == nullptr);
     frame_.promise().then_ = f;
     frame_.promise().context_ = context;
   }
-  /// The same for a task that waits for this one: f is called when this one is let go, too.
+  /// Like then(), for a task that waits for this one. f is also called when this task is destroyed
+  /// before its end.
   void then_always(void (*f)(void* context) noexcept, void* context) {
     then(f, context);
     frame_.promise().tells_drop_ = true;
@@ -256,7 +263,7 @@ class [[nodiscard]] task {
   frame frame_;
 };
 
-/// Of a task that brings nothing: `co_return easy::done;`.
+/// The result of a task without a result: `co_return easy::done;`.
 struct nothing_more {};
 inline constexpr nothing_more done{};
 

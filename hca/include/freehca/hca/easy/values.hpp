@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What a program holds: small values, copied at will. Each names a place in its adapter, and is
-// recognised as stale (driver_error::stale_handle) when that was given back.
+// The values that a program holds. They are small and can be copied freely. Each value names a
+// place in its adapter. After the place was given back, the value is stale
+// (driver_error::stale_handle).
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,8 @@
 
 namespace freehca::easy {
 
-/// What the peer may do with memory, or by way of a connection. The program itself reads and
-/// writes it in any case.
+/// The accesses that the peer may make to memory, or over a connection. The program itself can
+/// always read and write the memory.
 enum class rights : std::uint8_t {
   local = 0,
   remote_read = 1,
@@ -37,20 +38,22 @@ constexpr bool has(rights all, rights one) {
   return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0;
 }
 
-/// What the adapter keeps of one memory or connection: what it is made of, until all of it was
-/// given back. The adapter's to write.
+/// The adapter's record of one memory or connection. It names the resources until all of them were
+/// given back. Only the adapter writes it.
 struct place {
   enum class use : std::uint8_t {
     free,
-    taken,  ///< a program has it, or an operation is making it
-    left,   ///< nobody has it; something of it could not be taken back yet
+    /// a program has the memory or connection, or an operation is making it
+    taken,
+    /// no program has it; some of its resources could not be taken back yet
+    left,
   };
   std::uint32_t serial = 0;  ///< grows with each memory or connection that is made
   use now = use::free;
-  bool worked_on = false;        ///< a sequence makes, changes or takes it back
-  bool armed = false;            ///< its completion queue will tell of the next completion
-  bool refused = false;          ///< the device would not give it back: until the next reset
-  rights allowed{};              ///< to the peer
+  bool worked_on = false;        ///< a sequence makes, changes or takes back the resources
+  bool armed = false;            ///< the completion queue will report the next completion
+  bool refused = false;          ///< the device refused to give it back; it is held until a reset
+  rights allowed{};              ///< of the peer
   std::uint8_t port = 1;         ///< of a connection
   std::uint16_t pkey_index = 0;  ///< of a connection
   mr_handle region{};            ///< of memory
@@ -61,9 +64,10 @@ struct place {
   queue_pair* queues = nullptr;
   completion_queue* completed = nullptr;
   list<sequence> waiting;  ///< for completions
-  list<sequence> in_turn;  ///< of those: the ones that get what is there, until hand_out() returns
+  list<sequence> in_turn;  ///< those that get the present completions, until hand_out() returns
 
-  /// When the event of a completion that was found without it counts as lost.
+  /// The time at which a missing event counts as lost. It is the event of a completion that was
+  /// found in the ring before the event.
   std::uint64_t event_due = clock::never;
 
   void take_event() {
@@ -74,62 +78,63 @@ struct place {
   bool is(std::uint32_t number) const { return now == use::taken && serial == number; }
 };
 
-/// Memory that program and device both reach, registered.
+/// Registered memory that both the program and the device can access.
 struct memory {
   std::byte* host = nullptr;
   std::size_t bytes = 0;
   mr_handle region{};
   std::uint32_t key = 0;      ///< local and remote
-  std::uint64_t address = 0;  ///< of its first byte, as work requests name it
+  std::uint64_t address = 0;  ///< of the first byte, as work requests name it
   easy::place* where = nullptr;
   std::uint32_t serial = 0;
 
-  /// For a work request of the program's own. A part that is not inside the memory is a broken
-  /// precondition; it, and one of 2 GiB or more, makes an entry that every post refuses with
-  /// driver_error::bad_argument.
+  /// Returns the data entry for a work request of the program. It is a broken precondition if the
+  /// part is not inside the memory. For such a part, and for a part of 2 GiB or more, every post
+  /// refuses the entry with driver_error::bad_argument.
   queues::data_entry part(std::size_t offset, std::size_t length) const {
     const bool is_inside = offset <= bytes && length <= bytes - offset;
     FREEHCA_ASSERT(is_inside);
     return queues::entry_of(address + offset, is_inside ? length : ~std::uint64_t{0}, key);
   }
-  /// For a request of the peer's: what to tell it.
+  /// Returns the address and key that the peer needs for its requests to this memory.
   queues::remote_memory remote(std::size_t offset = 0) const { return {address + offset, key}; }
 };
 
-/// What one side tells the other, by whatever way they have: in host byte order. 0 in the last
-/// three: the peer did not say.
+/// The data that each side sends to the other by any means, in host byte order. A value of 0 in one
+/// of the last three fields means that the peer did not give it.
 struct peer {
   std::uint32_t qpn = 0;
-  std::uint32_t psn = 0;   ///< of the first packet that it sends
-  std::uint16_t lid = 0;   ///< its own, or for one in another subnet that of the router to it
-  freehca::gid gid{};      ///< packets to another subnet name it
-  std::uint32_t qkey = 0;  ///< of datagrams
-  layouts::ib_mtu mtu{};   ///< the largest packets that it takes
-  std::uint8_t sl = 0;     ///< service level of the path to it
-  std::uint16_t pkey = 0;  ///< its partition
+  std::uint32_t psn = 0;   ///< of the first packet that the peer sends
+  std::uint16_t lid = 0;   ///< of the peer, or of the router to a peer in another subnet
+  freehca::gid gid{};      ///< named by packets from another subnet
+  std::uint32_t qkey = 0;  ///< of datagrams to the peer
+  layouts::ib_mtu mtu{};   ///< the largest packets that the peer takes
+  std::uint8_t sl = 0;     ///< service level of the path to the peer
+  std::uint16_t pkey = 0;  ///< partition of the peer
 };
 
-/// The path from one peer to the other. With a GRH if their GIDs are of different subnets.
+/// Returns the path from one peer to the other. The path has a GRH if the GIDs are of different
+/// subnets.
 address_attributes path_between(unsigned port, const peer& from, const peer& to);
-/// The largest packets that both take.
+/// Returns the MTU of the largest packets that both peers take.
 layouts::ib_mtu path_mtu_of(const peer& a, const peer& b);
-/// Members of one partition, of which not both are limited members (IBTA 10.9.3). One that did not
-/// say is taken for one.
+/// True if both peers are members of one partition and not both are limited members (IBTA 10.9.3).
+/// If a peer did not give its partition, it counts as a member.
 bool share_partition(const peer& a, const peer& b);
 
 struct connection_options {
   unsigned port = 1;
   std::uint32_t sends = 64;  ///< outstanding at the same time, at least
   std::uint32_t receives = 64;
-  unsigned entries = 4;  ///< pieces of memory that one request may name
+  unsigned entries = 4;  ///< most pieces of memory that a request may name
   std::uint32_t inline_bytes = 0;
-  rights allowed = rights::all;  ///< to the peer, in memory that allows it too
+  rights allowed = rights::all;  ///< of the peer, in memory that allows the same
   std::uint32_t qkey = 0x1ee7;   ///< of datagrams
-  std::uint8_t sl = 0;           ///< that the peer is to send by
+  std::uint8_t sl = 0;           ///< service level by which the peer sends
   std::uint16_t pkey_index = 0;  ///< in the P_Key table of the port
 };
 
-/// A queue pair with a completion queue of its own, for sends and receives.
+/// A queue pair with its own completion queue, for sends and receives.
 struct connection {
   peer self;
   qp_handle pair{};
@@ -137,8 +142,8 @@ struct connection {
   easy::place* where = nullptr;
   std::uint32_t serial = 0;
 
-  /// A request of queues/requests.hpp, or a queues::receive_request. The device begins with it at
-  /// once. Outcomes as of queues::sq and rq; driver_error::stale_handle.
+  /// Posts a request of queues/requests.hpp, or a queues::receive_request. The device starts with
+  /// the request at once. Outcomes: those of queues::sq and rq, and driver_error::stale_handle.
   template <class Request>
   status post(const Request& request) const {
     if (where == nullptr || !where->is(serial) || where->queues == nullptr)
