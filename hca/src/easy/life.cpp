@@ -105,7 +105,8 @@ bool tearing_down::waits_for_device() const {
 bool tearing_down::go_down() {
   adapter& hca = owner();
   if (stage_ == stage::end) return end();
-  // If objects are left, the verbs objects stay open. The device is then reset and calls verbs::forget().
+  // If objects are left, the verbs objects stay open. The device is then reset and calls
+  // verbs::forget().
   static_cast<void>(hca.close_objects());
   hca.ending_ = nullptr;
   part(down_).set_deadline(deadline());

@@ -43,9 +43,9 @@ constexpr bool has(rights all, rights one) {
 struct place {
   enum class use : std::uint8_t {
     free,
-    /// a program has the memory or connection, or an operation is making it
+    /// A program has the memory or connection, or an operation is making it.
     taken,
-    /// no program has it; some of its resources could not be taken back yet
+    /// No program has the memory or connection. Some of its resources could not be taken back yet.
     left,
   };
   std::uint32_t serial = 0;  ///< grows with each memory or connection that is made

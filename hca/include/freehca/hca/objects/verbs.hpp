@@ -70,8 +70,8 @@ class verbs {
   /// Fails with driver_error::busy if there are objects or if operations are under way. If an
   /// operation of the control owner was refused and is not completed yet, device::poll() completes
   /// it. close() and the destructor of an event_verbs are called on the control owner's thread,
-  /// after the event owner's thread has stopped using the object. Messages that had crossed to the
-  /// event owner by then are delivered there (request_ended, device_failed, up_again).
+  /// after the event owner's thread has stopped using the object. close() then delivers the
+  /// messages that had crossed to the event owner by then (request_ended, device_failed, up_again).
   status close();
   bool is_open() const { return device_ != nullptr; }
   /// Lets another thread use this owner. The owner's thread has ended, or does not use it any more.
@@ -137,7 +137,7 @@ class verbs {
   /// Ok if other objects may refer to the object and operations may work on it. Errors:
   /// driver_error::stale_handle (null), ::busy.
   static status usable(const object_record* object);
-  /// driver_error::no_resource.
+  /// Takes a number from the number space of the kind. Error: driver_error::no_resource.
   status take_number(object_record& object);
   status take_translations(device_object& object, std::size_t pages);
   /// Takes the ring, the doorbell record (unless `record_bytes` is 0), places for `requests`
