@@ -48,20 +48,37 @@ int wrong(const char* what) {
 [[gnu::noinline]] status counted_post_any(sq& queue, const send_request& r) {
   return queue.post_and_ring(r);
 }
-[[gnu::noinline]] bool counted_post_batch(sq& queue, const rdma_write* r, unsigned count) {
-  sq::batch batch(queue);
-  for (unsigned i = 0; i < count; ++i)
-    if (!batch.post(r[i]).ok()) return false;
-  return true;
+[[gnu::noinline]] unsigned counted_post_batch(sq& queue, const rdma_write* r, unsigned count) {
+  const unsigned posted = queue.post_many(r, count);
+  queue.ring();
+  return posted;
+}
+[[gnu::noinline]] unsigned counted_post_stream(sq& queue, const stream<rdma_write>& r,
+                                               unsigned count) {
+  const unsigned posted = queue.post_many(r, count);
+  queue.ring();
+  return posted;
+}
+// The last request alone is signaled.
+[[gnu::noinline]] unsigned counted_post_quiet(sq& queue, const rdma_write* r, unsigned count) {
+  unsigned posted = queue.post_many(r, count - 1, request_flags::none);
+  posted += queue.post_and_ring(r[posted]).ok();
+  return posted;
+}
+[[gnu::noinline]] unsigned counted_post_quiet_stream(sq& queue, const stream<rdma_write>& r,
+                                                     const rdma_write& last, unsigned count) {
+  unsigned posted = queue.post_many(r, count - 1, request_flags::none);
+  posted += queue.post_and_ring(last).ok();
+  return posted;
 }
 [[gnu::noinline]] status counted_post_datagram(sq& queue, const send_datagram& r) {
   return queue.post_and_ring(r);
 }
-[[gnu::noinline]] bool counted_post_datagrams(sq& queue, const send_datagram* r, unsigned count) {
-  sq::batch batch(queue);
-  for (unsigned i = 0; i < count; ++i)
-    if (!batch.post(r[i]).ok()) return false;
-  return true;
+[[gnu::noinline]] unsigned counted_post_datagrams(sq& queue, const send_datagram* r,
+                                                  unsigned count) {
+  const unsigned posted = queue.post_many(r, count);
+  queue.ring();
+  return posted;
 }
 template <class Queue>
 [[gnu::always_inline]] inline bool post_receives(Queue& queue, const receive_request* r,
@@ -83,6 +100,12 @@ template <class Queue>
 [[gnu::noinline]] unsigned counted_poll(cq& queue, work_completion* to, unsigned most) {
   return queue.poll(to, most);
 }
+[[gnu::noinline]] std::uint64_t counted_look(cq& queue, unsigned most) {
+  std::uint64_t sum = 0;
+  queue.look(most, [&sum](const completion_view& c) { sum += c.ok() ? c.wr_id : 0; });
+  queue.release();
+  return sum;
+}
 [[gnu::noinline]] std::uint64_t counted_drain(cq& queue, unsigned most) {
   std::uint64_t sum = 0;
   queue.drain(most, [&sum](const work_completion& c) { sum += c.wr_id; });
@@ -96,8 +119,8 @@ int main(int count, char** words) {
   if (times == 0 || batch == 0 || batch > most_batch) {
     std::fprintf(
         stderr,
-        "freehca_bench_rings post|inline|any|batch|drain|count|empty|datagram|datagrams|receive|"
-        "shared TIMES [BATCH]: BATCH from 1 to %u\n",
+        "freehca_bench_rings post|inline|any|batch|stream|quiet|quiet_stream|look|drain|count|empty|"
+        "datagram|datagrams|receive|shared TIMES [BATCH]: BATCH from 1 to %u\n",
         most_batch);
     return 2;
   }
@@ -109,6 +132,7 @@ int main(int count, char** words) {
   static address peer;
   static std::byte data[64];
   static rdma_write requests[most_batch];
+  static stream<rdma_write>::place places[most_batch];
   static send_datagram messages[most_batch];
   static receive_request receives[most_batch];
   static work_completion done[most_batch];
@@ -123,6 +147,10 @@ int main(int count, char** words) {
                      .remote = {unknown(std::uint64_t{0x1000}), unknown(0x77u)},
                      .data = {unknown(std::uint64_t{0x2000}), unknown(64u), unknown(0x55u)}};
     unknown_memory(requests);
+    for (unsigned k = 0; k < batch; ++k) places[k] = {id + k, k * 64, k * 64};
+    unknown_memory(places);
+    const stream<rdma_write> alike(requests[0], places);
+    unknown_memory(&alike);
     for (unsigned k = 0; k < batch; ++k) {
       messages[k] = {.wr_id = id + k,
                      .to = {&peer, unknown(0x123u), unknown(0x456u)},
@@ -131,6 +159,7 @@ int main(int count, char** words) {
     }
     unknown_memory(messages);
     unknown_memory(receives);
+    const bool is_quiet = which == "quiet" || which == "quiet_stream";
     bool posted = false;
     if (which == "post") {
       posted = counted_post(hca.pair.send, requests[0]).ok();
@@ -151,19 +180,31 @@ int main(int count, char** words) {
     } else if (which == "datagram") {
       posted = counted_post_datagram(hca.pair.send, messages[0]).ok();
     } else if (datagrams) {
-      posted = counted_post_datagrams(hca.pair.send, messages, batch);
+      posted = counted_post_datagrams(hca.pair.send, messages, batch) == batch;
     } else if (which == "receive") {
       posted = counted_post_receives(hca.pair.receive, receives, batch);
     } else if (shared) {
       posted = counted_post_shared(hca.shared, receives, batch);
-    } else if (which == "batch" || which == "drain" || which == "count") {
-      posted = counted_post_batch(hca.pair.send, requests, batch);
+    } else if (which == "stream") {
+      posted = counted_post_stream(hca.pair.send, alike, batch) == batch;
+    } else if (which == "quiet") {
+      posted = counted_post_quiet(hca.pair.send, requests, batch) == batch;
+    } else if (which == "quiet_stream") {
+      posted = counted_post_quiet_stream(hca.pair.send, alike, requests[batch - 1], batch) == batch;
+    } else if (which == "batch" || which == "look" || which == "drain" || which == "count") {
+      posted = counted_post_batch(hca.pair.send, requests, batch) == batch;
     } else {
       return wrong("no such case");
     }
     if (!posted) return wrong("a post was refused");
     if (shared || which == "receive") {
       hca.complete_receives(batch, shared);
+    } else if (is_quiet) {
+      hca.complete_last_of(batch);
+      if (counted_poll(hca.cq, done, most_batch) != 1 || done[0].wr_id != id + batch - 1 ||
+          hca.pair.send.outstanding() != 0)
+        return wrong("another completion than that of the last request");
+      continue;
     } else {
       hca.complete(batch);
     }
@@ -172,8 +213,10 @@ int main(int count, char** words) {
         return wrong("other numbers than posts");
       continue;
     }
-    if (which == "drain") {
-      if (counted_drain(hca.cq, batch) != batch * id + batch * (batch - 1) / 2)
+    if (which == "drain" || which == "look") {
+      const std::uint64_t sum = which == "look" ? counted_look(hca.cq, batch)
+                                                : counted_drain(hca.cq, batch);
+      if (sum != batch * id + batch * (batch - 1) / 2)
         return wrong("other completions than posts");
       continue;
     }

@@ -29,6 +29,11 @@ class stand_in {
   /// The next `count` sends that were posted complete. Ends the process with a message when one is
   /// not the device's.
   void complete(unsigned count);
+  /// The next `count` sends complete with an entry for the last of them, which alone is signaled.
+  void complete_last_of(unsigned count) {
+    completed_ += count - 1;
+    complete(1);
+  }
   /// The next `count` receives that were posted complete with 64 bytes each: those of the shared
   /// queue when `shared`, in the order of its list.
   void complete_receives(unsigned count, bool shared);

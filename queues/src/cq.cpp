@@ -43,13 +43,6 @@ completion_status status_of(cqe_syndrome s) {
   return completion_status::unknown_syndrome;
 }
 
-/// What the device says of a request that brought data, against the room that there was.
-void take_byte_count(work_completion& to) {
-  const auto bytes = static_cast<std::uint32_t>(to.get<&cqe::byte_count>());
-  if (bytes > to.byte_count) to.status = completion_status::implausible;
-  to.byte_count = to.ok() ? bytes : 0;
-}
-
 /// Does the opcode say that a send was received, with or without something beside its data?
 constexpr bool is_send_received(cqe_opcode o) {
   return o >= cqe_opcode::recv_send && o <= cqe_opcode::recv_send_inval;
@@ -95,78 +88,113 @@ status cq::open(const cq_resources& r) {
 }
 
 unsigned cq::take(work_completion* to, unsigned most) {
-  return walk<1>(to, most, [](const work_completion&) {});
+  const unsigned taken = walk<true>(
+      most, [&to](const auto&... of) __attribute__((always_inline)) { fill(*to++, of...); },
+      [&to](const std::byte* entry, std::uint64_t word, qp_rings& pair)
+          __attribute__((always_inline)) {
+            if (!decode_receive(*to, entry, word, pair)) return false;
+            ++to;
+            return true;
+          });
+  release();
+  return taken;
 }
 
-bool cq::decode_other(const std::byte* entry, std::uint64_t word, work_completion& to) {
-  qp_rings* const found = queue_pairs_->find(qpn_of(entry));
-  if (found == nullptr) return drop();
-  qp_rings& pair = *found;
-  if ((word & special) != 0) return decode_special(entry, word, pair, to);
-  if ((word & sent) != 0) [[unlikely]]
-    return decode_send(entry, word, pair, to);
-  return decode_receive(entry, word, pair, to);
-}
-
-bool cq::decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
-                        work_completion& to) {
-  return decode_receive_here(entry, word, pair, to);
-}
-
-inline bool cq::decode_receive_here(const std::byte* entry, std::uint64_t word, qp_rings& pair,
-                                    work_completion& to) {
-  return pair.shared == nullptr ? decode_receive_from(pair.receive, entry, word, pair, to)
-                                : decode_receive_from(*pair.shared, entry, word, pair, to);
-}
-
-template <class Ring>
-inline bool cq::decode_receive_from(Ring& ring, const std::byte* entry, std::uint64_t word,
-                                    const qp_rings& pair, work_completion& to) {
-  const posted_request* const posted =
-      ring.retire(static_cast<std::uint16_t>(from_word<&rows::wqe_index>(swap_be(word))));
-  if (posted == nullptr) [[unlikely]]
-    return drop();
-  const std::uint32_t room = posted->bytes;
-  fill(to, *posted, pair, entry, word);
-  const auto opcode = static_cast<cqe_opcode>(to.get<&rows::opcode>());
-  to.byte_count = static_cast<std::uint32_t>(to.get<&rows::byte_count>());
-  if (is_send_received(opcode) && to.byte_count <= room) [[likely]]
-    return true;
-  // The bytes of a write went to its address: the receive's buffer is no measure for them.
-  if (opcode == cqe_opcode::recv_rdma_write_imm) {
-    to.opcode = work_opcode::receive_rdma_with_immediate;
-  } else {
+// pending() has seen the entry. Here is what most entries need, without a call or a loop and the
+// registers for them; take() does all else.
+unsigned cq::take_one(work_completion& to) {
+  std::byte* const entry = at_;
+  const std::uint64_t word = last_word_of(entry);
+  const unsigned top = top_of(word ^ lap_);
+  if ((top & ~top_of(sent)) != 0 || (cache::is_maintained && passed_over_ != 0)) [[unlikely]]
+    return take(&to, 1);
+  barrier::dma_load_to_dma_load();
+  qp_rings* const pair = queue_pairs_->look().find(swap_be(qpn_of(entry)));
+  if (pair == nullptr) [[unlikely]]
+    return take(&to, 1);
+  if (top == 0) return take_receive(to, entry, word, *pair);
+  const posted_request* const request = pair->send.retire_next(index_of(word));
+  if (request == nullptr) [[unlikely]]
+    return take(&to, 1);
+  fill(to, *request, *pair, entry, word);
+  if (brings_data(to.opcode)) [[unlikely]] {
     to.byte_count = 0;
     to.status = completion_status::implausible;
   }
-  return true;
+  return took_one(entry);
 }
 
-bool cq::decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pair,
-                        work_completion& to) {
-  const std::uint64_t last = swap_be(word);
-  const auto opcode = static_cast<cqe_opcode>(from_word<&rows::opcode>(last));
-  if (opcode == cqe_opcode::resize) return drop();
-  const auto index = static_cast<std::uint16_t>(from_word<&rows::wqe_index>(last));
+unsigned cq::take_receive(work_completion& to, std::byte* entry, std::uint64_t word,
+                          qp_rings& pair) {
+  return decode_receive(to, entry, word, pair) ? took_one(entry) : take(&to, 1);
+}
+
+inline unsigned cq::took_one(std::byte* entry) {
+  if (entry == last_) [[unlikely]]
+    go_to(consumer() + 1);
+  else at_ = entry + stride_;
+  release();
+  return 1;
+}
+
+const posted_request* cq::head_of_receive(const std::byte* entry, std::uint64_t word,
+                                          qp_rings& pair, posted_request& changed) {
+  work_completion whole;
+  if (!decode_receive(whole, entry, word, pair)) return nullptr;
+  __builtin_memcpy(static_cast<void*>(&changed), &whole, sizeof changed);
+  return &changed;
+}
+
+inline bool cq::decode_receive(work_completion& to, const std::byte* entry, std::uint64_t word,
+                               qp_rings& pair) {
+  const auto from = [&](auto& ring) __attribute__((always_inline)) {
+    const posted_request* const posted = ring.retire(index_of(word));
+    if (posted == nullptr) [[unlikely]]
+      return false;
+    const std::uint32_t room = posted->bytes;
+    fill(to, *posted, pair, entry, word);
+    const cqe_opcode opcode = opcode_of(word);
+    to.byte_count = static_cast<std::uint32_t>(to.get<&rows::byte_count>());
+    if (is_send_received(opcode) && to.byte_count <= room) [[likely]]
+      return true;
+    // The bytes of a write went to its address: the receive's buffer is no measure for them.
+    if (opcode == cqe_opcode::recv_rdma_write_imm) {
+      to.opcode = work_opcode::receive_rdma_with_immediate;
+    } else {
+      to.byte_count = 0;
+      to.status = completion_status::implausible;
+    }
+    return true;
+  };
+  return pair.shared == nullptr ? from(pair.receive) : from(*pair.shared);
+}
+
+const posted_request* cq::head_of_other(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                                        posted_request& changed) {
+  const cqe_opcode opcode = opcode_of(word);
+  if (opcode == cqe_opcode::resize) return nullptr;
   const bool is_send = (word & sent) != 0;
   const posted_request* const request =
-      is_send ? pair.send.retire(index) : retire_receive(pair, index);
-  if (request == nullptr) return drop();
-  fill(to, *request, pair, entry, word);
+      is_send ? pair.send.retire(index_of(word)) : retire_receive(pair, index_of(word));
+  if (request == nullptr) return nullptr;
+  changed = *request;
   if (opcode == cqe_opcode::error) {
-    const auto syndrome = static_cast<cqe_syndrome>(to.get<&cqe_error::syndrome>());
-    to.byte_count = 0;
-    to.status = status_of(syndrome);
-    to.syndrome = static_cast<std::uint8_t>(syndrome);
-    to.vendor_syndrome = static_cast<std::uint8_t>(to.get<&cqe_error::vendor_syndrome>());
+    const std::uint64_t last = swap_be(word);
+    const auto syndrome = static_cast<cqe_syndrome>(from_word<&cqe_error::syndrome>(last));
+    changed.bytes = 0;
+    changed.status = status_of(syndrome);
+    const std::uint8_t raw[2] = {
+        static_cast<std::uint8_t>(syndrome),
+        static_cast<std::uint8_t>(from_word<&cqe_error::vendor_syndrome>(last))};
+    __builtin_memcpy(&changed.link, raw, sizeof raw);
     if (pair.failed != nullptr && syndrome != cqe_syndrome::wr_flush) pair.failed(pair, is_send);
+  } else if (is_send && request->opcode == work_opcode::rdma_read) {
+    changed.bytes = dma::load_be32(entry + rows{}.byte_count.offset);
+    if (changed.bytes > request->bytes) make_implausible(changed);
   } else if (!is_send) {
-    to.byte_count = 0;
-    to.status = completion_status::implausible;
-  } else if (to.opcode == work_opcode::rdma_read) {
-    take_byte_count(to);
+    make_implausible(changed);
   }
-  return true;
+  return &changed;
 }
 
 void cq::arm(bool solicited_only) {
@@ -218,7 +246,7 @@ void cq::forget(const qp_rings& pair) {
   if (gone == 0) return;
   go_to(consumer + gone);
   barrier::dma_store_to_dma_store();
-  tell_consumer();
+  release();
 }
 
 const char* name_of(completion_status s) {

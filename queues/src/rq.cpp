@@ -49,7 +49,7 @@ status rq::post_any(const receive_request& r) {
     ends_stand_ = false;
     choose_way();
   }
-  slots_[index] = {r.wr_id, work_opcode::receive, completion_status::ok, 0, bytes};
+  slots_[index].begin(r.wr_id, work_opcode::receive, bytes);
   ++head_;
   return {};
 }

@@ -26,9 +26,10 @@ status sq::open(const sq_resources& r) {
   if (r.most_gather != 0)
     most_bytes_ = static_cast<std::uint32_t>(
         r.most_message_bytes < most_data_bytes ? r.most_message_bytes : most_data_bytes);
-  doorbell_ = send_doorbell_word(r.qpn);
+  doorbell_ = swap_be(send_doorbell_word(r.qpn));
   mask_ = r.shape.entries() - 1;
   stride_ = stride;
+  log_stride_ = r.shape.log_stride;
   spare_ = r.shape.spare();
   most_posted_ = r.shape.most_posted();
   most_inline_ = static_cast<std::uint16_t>(r.most_inline);
@@ -39,11 +40,9 @@ status sq::open(const sq_resources& r) {
 }
 
 void sq::reset() {
-  FREEHCA_ASSERT(open_batch_ == 0);
   accepts_ = false;
-  open_batch_ = 0;
   head_ = tail_ = 0;
-  next_ = {ring_, 0, slots_, 0};
+  next_ = {ring_, ring_, 0, slots_};
   const std::size_t whole = stride_ / wqe_unit, units = whole > 63 ? 63 : whole;
   const std::uint64_t unused = in_word<&wqe_ctrl::owner>(1) | in_word<&wqe_ctrl::ds>(units);
   for (std::uint32_t i = 0; i <= mask_; ++i) {
@@ -64,15 +63,17 @@ const posted_request* sq::retire_up_to(std::uint16_t wqe_index) {
   return slots_ + (wqe_index & mask_);
 }
 
-status sq::prepare(std::uint32_t asker) {
+status sq::prepare() {
   if (!is_open() || !accepts_) return driver_error::bad_state;
-  if (asker != open_batch_) return driver_error::busy;
   const std::uint32_t room = most_posted_ - outstanding();
   if (room == 0) return driver_error::queue_full;
-  std::uint32_t run = mask_ + 1 - (head_ & mask_);
+  const std::uint32_t index = head_ & mask_;
+  std::uint32_t run = mask_ + 1 - index;
   if (run > room) run = room;
   if (run > most_prepared) run = most_prepared;
-  prepared_ = place(static_cast<std::int32_t>(run - 1));
+  std::byte* const at = ring_ + index * stride_;
+  const bool odd_lap = (head_ & (mask_ + 1)) != 0;
+  next_ = {at, at + run * stride_, odd_lap ? bit_in_memory<&wqe_ctrl::owner> : 0, slots_ + index};
   // What the headroom grows by: the WQEs there are retired, and the device does not look at them
   // before those that come now. An entry of one block has no stamp but its owner bit.
   if (stride_ == wqe_basic_block) return {};
@@ -135,13 +136,15 @@ status sq::post(const send_request& r) {
   // Sends and RDMA writes of one entry that has bytes are what programs post most: they have the
   // speed of typed posts. One function posts all others: a typed post for each would be ten times
   // its size.
-  const bool plain = r.entries == 1 && r.list != nullptr && r.to == nullptr &&
-                     r.inline_bytes == nullptr && r.inline_length == 0;
-  if (const data_entry data = plain ? r.list[0] : data_entry{}; data.length - 1u < most_bytes_) {
-    if (r.opcode == send_opcode::rdma_write && (opcodes_ & request_bit<rdma_write>()) != 0)
-      return post(rdma_write{r.wr_id, {r.remote_address, r.rkey}, data, flags_of(r)});
-    if (r.opcode == send_opcode::send && (opcodes_ & request_bit<send>()) != 0)
-      return post(send{r.wr_id, data, flags_of(r)});
+  if (r.entries == 1 && r.list != nullptr && r.to == nullptr && r.inline_bytes == nullptr &&
+      r.inline_length == 0) {
+    not_told none;
+    const request_flags flags = flags_of(r);
+    const remote_memory remote{r.remote_address, r.rkey};
+    if (r.opcode == send_opcode::rdma_write
+            ? post_at_once(none, rdma_write{r.wr_id, remote, r.list[0]}, flags)
+            : r.opcode == send_opcode::send && post_at_once(none, send{r.wr_id, r.list[0]}, flags))
+      return {};
   }
   return post_any(r);
 }
@@ -154,7 +157,7 @@ status sq::post_any(const send_request& r) {
   const bool by_xrc = !to_a_peer && (opcodes_ & xrc_opcode_bit(f.opcode)) != 0;
   if (!by_xrc &&
       (opcodes_ & (to_a_peer ? datagram_opcode_bit(f.opcode) : opcode_bit(f.opcode))) == 0)
-    return next_.slot == nullptr ? driver_error::bad_state : driver_error::unsupported;
+    return is_open() ? driver_error::unsupported : driver_error::bad_state;
   if (by_xrc && r.remote_srqn > wqe_ctrl{}.remote_srqn.mask()) return driver_error::bad_argument;
   if (to_a_peer && r.remote_qpn > wqe_datagram{}.dqpn.mask()) return driver_error::bad_argument;
   const bool is_inline = r.inline_bytes != nullptr;
@@ -171,22 +174,18 @@ status sq::post_any(const send_request& r) {
       (f.has(atomic) && (bytes != 8 || entries != 1)))
     return driver_error::bad_argument;
 
-  if (--next_.left < 0) {
-    next_.left = 0;
-    FREEHCA_TRY(prepare(0));
-    next_ = prepared_;
-  }
+  if (next_.at == next_.end) FREEHCA_TRY(prepare());
   std::byte* const wqe = next_.at;
   ++head_;
-  *next_.slot = {r.wr_id, f.completes_as, completion_status::ok, 0,
-                 brings_data(f.completes_as) ? static_cast<std::uint32_t>(bytes) : 0};
+  next_.slot->begin(r.wr_id, f.completes_as,
+                    brings_data(f.completes_as) ? static_cast<std::uint32_t>(bytes) : 0);
   std::uint32_t at = wqe_ctrl::bytes;
   if (to_a_peer) {
     store_datagram(wqe + at, {r.to, r.remote_qpn, r.qkey});
     at += wqe_datagram::bytes;
   }
   if (f.has(remote)) {
-    store_remote(wqe + at, {r.remote_address, r.rkey});
+    store_remote(wqe + at, remote_memory{r.remote_address, r.rkey});
     at += wqe_remote_address::bytes;
   }
   if (f.has(atomic)) {
@@ -212,7 +211,8 @@ status sq::post_any(const send_request& r) {
   if (by_xrc) second |= in_word<&wqe_ctrl::remote_srqn>(r.remote_srqn);
   if (f.has(memory)) second = in_word<&wqe_ctrl::strong_order>(1);
   give_away(wqe, at,
-            next_.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(f.opcode)) |
+            next_.owner | in_first_word(flags_of(r)) |
+                swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(f.opcode)) |
                                   in_word<&wqe_ctrl::ds>(at / wqe_unit)),
             flags_of(r), second);
   next_.at = wqe + stride_;

@@ -12,7 +12,7 @@ namespace freehca::ibverbs {
 namespace {
 
 using queues::completion_status;
-using queues::work_completion;
+using queues::completion_view;
 using queues::work_opcode;
 
 ibv_wc_status status_of(completion_status s) {
@@ -80,7 +80,7 @@ ibv_wc_opcode opcode_of(work_opcode o) {
   return IBV_WC_SEND;
 }
 
-void fill_in_receive(const work_completion& from, ibv_wc& to) {
+void fill_in_receive(const completion_view& from, ibv_wc& to) {
   to.src_qp = from.source_qpn();
   to.slid = from.slid();
   to.sl = from.sl();
@@ -94,7 +94,7 @@ void fill_in_receive(const work_completion& from, ibv_wc& to) {
   }
 }
 
-void fill_in(const work_completion& from, ibv_wc& to) {
+void fill_in(const completion_view& from, ibv_wc& to) {
   to = {};
   to.wr_id = from.wr_id;
   to.status = status_of(from.status);
@@ -106,8 +106,11 @@ void fill_in(const work_completion& from, ibv_wc& to) {
 }
 
 int take(completions& queue, int most, ibv_wc* to) {
-  return static_cast<int>(queue.rings->drain(
-      static_cast<unsigned>(most), [&to](const work_completion& done) { fill_in(done, *to++); }));
+  const unsigned taken =
+      queue.rings->look(static_cast<unsigned>(most),
+                        [&to](const completion_view& done) { fill_in(done, *to++); });
+  if (taken != 0) queue.rings->release();
+  return static_cast<int>(taken);
 }
 
 }  // namespace

@@ -17,13 +17,16 @@ struct counting {
   work_completion first_failure{};              ///< with failed != 0
   std::uint64_t threshold = ~std::uint64_t{0};  ///< see reached()
 
-  /// Takes at most `most` completions; how many there were, as cq::drain().
+  /// Takes at most `most` completions and tells the device of them at the end. Returns how many
+  /// there were.
   unsigned drain(cq& from, unsigned most) {
-    return from.drain(most, [this](const work_completion& each) {
+    const unsigned taken = from.look(most, [this](const completion_view& each) {
       if (each.ok()) [[likely]]
         ++succeeded;
-      else if (failed++ == 0) first_failure = each;
+      else if (failed++ == 0) first_failure = copy_of(each);
     });
+    if (taken != 0) from.release();
+    return taken;
   }
 
   /// Is there something to tell: a failure, or `threshold` successes?

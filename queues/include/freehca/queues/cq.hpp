@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <freehca/hal/barrier.hpp>
 #include <freehca/hal/cache.hpp>
@@ -53,17 +54,41 @@ class cq {
   /// ring was empty, or held as many such entries as it has places.
   unsigned poll(work_completion* to, unsigned most) {
     if (!pending() || most == 0) return 0;
-    return take(to, most);
+    return most == 1 ? take_one(*to) : take(to, most);
   }
 
-  /// The same, each given to sink(const work_completion&): for whoever keeps none of them. The
-  /// device is told of each first, so that the sink may post; it may remove queue pairs too. It
-  /// neither polls nor closes this queue.
+  /// The same one by one, each given to sink(const work_completion&). The device is told of each
+  /// first, so that the sink may post; it may take completions and remove queue pairs too. It does
+  /// not close this queue.
   template <class Sink>
-  [[gnu::always_inline]] unsigned drain(unsigned most, Sink&& sink) {
-    if (!pending() || most == 0) return 0;
+  unsigned drain(unsigned most, Sink&& sink) {
     work_completion each;
-    return walk<0>(&each, most, sink);
+    unsigned taken = 0;
+    for (; taken != most && poll(&each, 1) == 1; ++taken) sink(std::as_const(each));
+    return taken;
+  }
+
+  /// The same, each given to sink(const completion_view&), and copied nowhere. The views are good
+  /// until release(), which gives the places of their entries back to the device; each other
+  /// function that takes completions releases them too. The sink uses no function of this queue,
+  /// and removes no queue pair. It may post what needs no place that is not released yet.
+  template <class Sink>
+  [[gnu::always_inline]] unsigned look(unsigned most, Sink&& sink) {
+    if (!pending() || most == 0) return 0;
+    return walk<false>(
+        most,
+        [&sink](const auto&... of) __attribute__((always_inline)) {
+          completion_view view;
+          fill(view, of...);
+          sink(std::as_const(view));
+        },
+        nullptr);
+  }
+  /// After look(): the device may use the places of the entries that were looked at.
+  [[gnu::always_inline]] void release() {
+    barrier::dma_load_to_store();
+    dma::store_be32(record_.host, consumer_counter());
+    cache::clean(record_.host, layouts::cq_doorbell_record::bytes);
   }
 
   /// Is there an entry that poll() would take?
@@ -145,49 +170,77 @@ class cq {
   }
 
   unsigned take(work_completion* to, unsigned most);
-  /// Goes through the ring from where it stands, `Step` completions of `to` further with each.
-  template <unsigned Step, class Sink>
-  [[gnu::always_inline]] unsigned walk(work_completion* to, unsigned most, Sink&& sink);
-  /// A send, a write or another request that brought no data back.
-  [[gnu::always_inline]] bool decode_send(const std::byte* entry, std::uint64_t word,
-                                          qp_rings& pair, work_completion& to);
-  [[gnu::noinline]] bool decode_other(const std::byte* entry, std::uint64_t word,
-                                      work_completion& to);
-  /// A receive, from a queue pair's own queue or from a shared one. Of a sink, a function: its code
-  /// is in each program that drains.
-  [[gnu::noinline]] bool decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
-                                        work_completion& to);
-  [[gnu::always_inline]] bool decode_receive_here(const std::byte* entry, std::uint64_t word,
-                                                  qp_rings& pair, work_completion& to);
-  template <class Ring>
-  [[gnu::always_inline]] bool decode_receive_from(Ring& ring, const std::byte* entry,
-                                                  std::uint64_t word, const qp_rings& pair,
-                                                  work_completion& to);
-  bool decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pair,
-                      work_completion& to);
-  /// The head of the completion and the entry, whose last word was loaded already: what was judged
-  /// by it is what the completion has.
-  [[gnu::always_inline]] static void fill(work_completion& to, const posted_request& request,
+  unsigned take_one(work_completion& to);
+  [[gnu::noinline]] unsigned take_receive(work_completion& to, std::byte* entry,
+                                          std::uint64_t word, qp_rings& pair);
+  [[gnu::always_inline]] unsigned took_one(std::byte* entry);
+  /// Goes through the ring from where it stands. Each completion is given to sink(head, queue pair,
+  /// entry, last word), see fill(). `Here`: receive(entry, last word, queue pair) takes a receive,
+  /// or returns false. Else a function decodes receives: the code of a sink is in each program that
+  /// has one.
+  template <bool Here, class Sink, class Receive>
+  [[gnu::always_inline]] unsigned walk(unsigned most, Sink&& sink, Receive&& receive);
+  // The head of the completion that an entry tells of. Null: it names no outstanding request.
+  // `changed` is the head where it is not what the post left.
+  /// Of a send, a write or another request that brought no data back.
+  [[gnu::always_inline]] static const posted_request* head_of_send(std::uint64_t word,
+                                                                   qp_rings& pair,
+                                                                   posted_request& changed);
+  /// Of a receive, from a queue pair's own queue or from a shared one.
+  [[gnu::noinline]] static const posted_request* head_of_receive(const std::byte* entry,
+                                                                 std::uint64_t word, qp_rings& pair,
+                                                                 posted_request& changed);
+  /// The whole completion of a receive. False: there is no such receive.
+  [[gnu::always_inline]] static bool decode_receive(work_completion& to, const std::byte* entry,
+                                                    std::uint64_t word, qp_rings& pair);
+  /// Of an error, a read, an atomic or memory management.
+  [[gnu::noinline]] static const posted_request* head_of_other(const std::byte* entry,
+                                                               std::uint64_t word, qp_rings& pair,
+                                                               posted_request& changed);
+  /// The head of the completion and the entry, whose last word was loaded already: the completion
+  /// has the word that was judged.
+  [[gnu::always_inline]] static void fill(work_completion& to, const posted_request& head,
                                           const qp_rings& pair, const std::byte* entry,
                                           std::uint64_t word) {
-    __builtin_memcpy(static_cast<void*>(&to), &request, sizeof request);
+    __builtin_memcpy(static_cast<void*>(&to), &head, sizeof head);
     to.queue = &pair;
     dma::load_bytes(reinterpret_cast<std::byte*>(to.entry), entry, last_word);
     to.entry[last_word / 8] = word;
   }
+  // Member by member, so that the view needs no memory.
+  [[gnu::always_inline]] static void fill(completion_view& to, const posted_request& head,
+                                          const qp_rings& pair, const std::byte* entry,
+                                          std::uint64_t word) {
+    to.wr_id = head.wr_id;
+    to.opcode = head.opcode;
+    to.status = head.status;
+    std::uint8_t raw[2];
+    __builtin_memcpy(raw, &head.link, sizeof raw);
+    to.syndrome = raw[0];
+    to.vendor_syndrome = raw[1];
+    to.byte_count = head.bytes;
+    to.queue = &pair;
+    to.entry = {entry, word};
+  }
+  static void make_implausible(posted_request& head) {
+    head.bytes = 0;
+    head.status = completion_status::implausible;
+  }
+  /// The half of the word that has it is swapped alone.
+  [[gnu::always_inline]] static std::uint16_t index_of(std::uint64_t word) {
+    static_assert(rows{}.wqe_index.offset == last_word && rows{}.wqe_index.lo == 16);
+    std::uint16_t index;
+    __builtin_memcpy(&index, &word, sizeof index);
+    return std::endian::native == std::endian::little ? __builtin_bswap16(index) : index;
+  }
+  static layouts::cqe_opcode opcode_of(std::uint64_t word) {
+    return static_cast<layouts::cqe_opcode>(
+        layouts::from_word<&rows::opcode>(layouts::swap_be(word)));
+  }
+  /// The number of an entry's queue pair, as the entry has it in memory.
   [[gnu::always_inline]] static std::uint32_t qpn_of(const std::byte* entry) {
-    return dma::load_be32(entry) & static_cast<std::uint32_t>(rows{}.qpn.mask());
-  }
-  [[gnu::cold]] bool drop() {
-    ++dropped_;
-    return false;
-  }
-  [[gnu::always_inline]] void tell_consumer() {
-    layouts::image<layouts::cq_doorbell_record> record;
-    record.set<&layouts::cq_doorbell_record::update_ci>(consumer_counter());
-    barrier::dma_load_to_store();
-    dma::store_be32(record_.host, layouts::load_be<std::uint32_t>(record.data()));
-    cache::clean(record_.host, layouts::cq_doorbell_record::bytes);
+    return layouts::swap_be(dma::load_be32(entry)) &
+           layouts::swap_be(static_cast<std::uint32_t>(rows{}.qpn.mask()));
   }
 
   std::byte* at_ = nullptr;
@@ -214,38 +267,28 @@ class cq {
   layouts::cq_arm requested_ = layouts::cq_arm::none;
 };
 
-template <unsigned Step, class Sink>
-inline unsigned cq::walk(work_completion* to, unsigned most, Sink&& sink) {
+template <bool Here, class Sink, class Receive>
+inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive) {
   const qp_directory::view queue_pairs = queue_pairs_->look();
-  // In registers while this goes on, but for a sink, which may have entries forgotten.
-  std::byte* entry = at_;
+  std::byte* entry = at_;  // in a register while this goes on, as the next two
   std::uint64_t lap = lap_ ^ sent;  // so that the top of a send's word is 0
   unsigned left = most;
-  // Forged entries could keep this going for as long as the device makes them.
-  for (std::uint32_t senseless = 0;;) {
-    cache::invalidate(entry, layouts::cqe::bytes);
-    const std::uint64_t word = last_word_of(entry);
-    const unsigned top = top_of(word ^ lap);
-    bool told;
-    if (cache::is_maintained && is_passed_over(entry)) [[unlikely]] {
-      passed_over_ = 0;
-      told = false;
-    } else if (top == 0) [[likely]] {
-      barrier::dma_load_to_dma_load();
-      qp_rings* const pair = queue_pairs.find(qpn_of(entry));
-      told = pair != nullptr ? decode_send(entry, word, *pair, *to) : drop();
-    } else if (top == top_of(sent)) {
-      barrier::dma_load_to_dma_load();
-      qp_rings* const pair = queue_pairs.find(qpn_of(entry));
-      if (pair == nullptr) [[unlikely]]
-        told = drop();
-      else if constexpr (Step == 0) told = decode_receive(entry, word, *pair, *to);
-      else told = decode_receive_here(entry, word, *pair, *to);
-    } else {
-      if ((top & top_of(owner)) != 0) break;
-      barrier::dma_load_to_dma_load();
-      told = decode_other(entry, word, *to);
-    }
+  // The queue pair of the entry before, and its number: entries of one follow each other often.
+  qp_rings* pair = nullptr;
+  std::uint32_t number = ~std::uint32_t{0};
+  posted_request changed;
+  const auto finds_pair = [&]() __attribute__((always_inline)) {
+    barrier::dma_load_to_dma_load();
+    const std::uint32_t named = qpn_of(entry);
+    if (named == number) [[likely]]
+      return true;
+    qp_rings* const found = queue_pairs.find(layouts::swap_be(named));
+    if (found == nullptr) return false;
+    pair = found;
+    number = named;
+    return true;
+  };
+  const auto go_on = [&]() __attribute__((always_inline)) {
     if (entry == last_) [[unlikely]] {
       entry = begin_;
       lap ^= owner;
@@ -253,43 +296,50 @@ inline unsigned cq::walk(work_completion* to, unsigned most, Sink&& sink) {
     } else {
       entry += stride_;
     }
-    if (told) [[likely]] {
-      --left;
-      if constexpr (Step == 0) {
-        // What the sink posts may complete into the place of this entry.
-        at_ = entry;
-        lap_ = lap ^ sent;
-        tell_consumer();
-        sink(static_cast<const work_completion&>(*to));
-        entry = at_;
-        lap = lap_ ^ sent;
-      }
-      to += Step;
-      if (left == 0) break;
-    } else if (++senseless > mask_) {
+  };
+  // Forged entries could keep this going for as long as the device makes them.
+  for (std::uint32_t senseless = 0;;) {
+    cache::invalidate(entry, layouts::cqe::bytes);
+    const std::uint64_t word = last_word_of(entry);
+    const unsigned top = top_of(word ^ lap);
+    const posted_request* head = nullptr;
+    bool received = false;
+    if (cache::is_maintained && is_passed_over(entry)) [[unlikely]] {
+      passed_over_ = 0;
+      --dropped_;  // of those that are counted below
+    } else if (top == 0) [[likely]] {
+      if (finds_pair()) head = head_of_send(word, *pair, changed);
+    } else if ((top & top_of(owner)) != 0) {
       break;
+    } else if (finds_pair()) {
+      if (top != top_of(sent)) head = head_of_other(entry, word, *pair, changed);
+      else if constexpr (Here) received = receive(entry, word, *pair);
+      else head = head_of_receive(entry, word, *pair, changed);
     }
+    if (head == nullptr && !received) [[unlikely]] {
+      ++dropped_;
+      go_on();
+      if (++senseless > mask_) break;
+      continue;
+    }
+    if (!received) sink(*head, *pair, static_cast<const std::byte*>(entry), word);
+    go_on();
+    if (--left == 0) break;
   }
   at_ = entry;
   lap_ = lap ^ sent;
-  tell_consumer();
   return most - left;
 }
 
-inline bool cq::decode_send(const std::byte* entry, std::uint64_t word, qp_rings& pair,
-                            work_completion& to) {
-  const posted_request* const request = pair.send.retire(
-      static_cast<std::uint16_t>(layouts::from_word<&rows::wqe_index>(layouts::swap_be(word))));
-  if (request == nullptr) [[unlikely]]
-    return drop();
-  const bool wants_data = brings_data(request->opcode);
-  fill(to, *request, pair, entry, word);
-  if (wants_data) [[unlikely]] {
-    // Reads and atomics complete with opcodes of their own.
-    to.byte_count = 0;
-    to.status = completion_status::implausible;
-  }
-  return true;
+inline const posted_request* cq::head_of_send(std::uint64_t word, qp_rings& pair,
+                                              posted_request& changed) {
+  const posted_request* const request = pair.send.retire(index_of(word));
+  if (request == nullptr || !brings_data(request->opcode)) [[likely]]
+    return request;
+  // Reads and atomics complete with opcodes of their own.
+  changed = *request;
+  make_implausible(changed);
+  return &changed;
 }
 
 }  // namespace freehca::queues

@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/layouts/word.hpp>
+#include <freehca/layouts/wqe.hpp>
+
 namespace freehca::queues {
 
 /// One piece of registered memory: `address` as the region counts addresses, `length` in bytes, at
@@ -13,6 +16,18 @@ struct data_entry {
   std::uint64_t address = 0;
   std::uint32_t length = 0;
   std::uint32_t lkey = 0;
+};
+
+/// An entry with the word of its length and key as the ring has it in memory.
+struct data_entry_in_ring {
+  std::uint64_t address = 0;
+  std::uint64_t length_and_key = 0;
+  std::uint32_t length = 0;
+  constexpr data_entry_in_ring(const data_entry& d)
+      : address(d.address),
+        length_and_key(layouts::swap_be(layouts::in_word<&layouts::wqe_data::byte_count>(d.length) |
+                                        layouts::in_word<&layouts::wqe_data::lkey>(d.lkey))),
+        length(d.length) {}
 };
 
 /// Bytes that one entry can name at most: the byte count of a data segment has 31 bits.

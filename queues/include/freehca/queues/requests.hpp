@@ -30,6 +30,15 @@ struct remote_memory {
   std::uint32_t rkey = 0;
 };
 
+/// The same with the word of its key as the ring has it in memory.
+struct remote_memory_in_ring {
+  std::uint64_t address = 0;
+  std::uint64_t key = 0;
+  constexpr remote_memory_in_ring(const remote_memory& r)
+      : address(r.address),
+        key(layouts::swap_be(layouts::in_word<&layouts::wqe_remote_address::rkey>(r.rkey))) {}
+};
+
 /// What a request asks for beside its opcode, as the control segment has it in memory: bits of its
 /// first 64-bit word stand there in the second half, bits of its second word in the first half. So
 /// both fit in one word, each half where a post stores it, and nothing is swapped.
@@ -186,9 +195,10 @@ using rdma_read = rdma_read_of<data_entry>;
 using rdma_read_list = rdma_read_of<data_list>;
 
 /// The same request of no bytes: an entry of length 0 names nothing, and has no segment.
+struct no_data {};
 template <template <class> class Of>
-constexpr Of<data_list> without_data(const Of<data_entry>& r) {
-  Of<data_list> to;
+constexpr Of<no_data> without_data(const Of<data_entry>& r) {
+  Of<no_data> to;
   to.wr_id = r.wr_id;
   to.flags = r.flags;
   if constexpr (requires { r.to; }) to.to = r.to;
@@ -197,6 +207,43 @@ constexpr Of<data_list> without_data(const Of<data_entry>& r) {
   if constexpr (requires { r.invalidated; }) to.invalidated = r.invalidated;
   return to;
 }
+
+/// Requests for sq::post_many() that differ in their wr_id and in two offsets: writes or reads of
+/// one length between one region here and one of the peer's. What is the same in all of them is
+/// brought into the form of the ring once.
+template <class Request>
+class stream {
+ public:
+  static constexpr bool alike = true;
+  struct place {
+    std::uint64_t wr_id = 0;
+    std::uint64_t here = 0;   ///< bytes behind the address of the data
+    std::uint64_t there = 0;  ///< bytes behind the peer's address
+  };
+  struct request {
+    static constexpr auto opcode = Request::opcode;
+    static constexpr auto completes_as = Request::completes_as;
+    std::uint64_t wr_id;
+    remote_memory_in_ring remote;
+    data_entry_in_ring data;
+  };
+
+  /// `like`: both addresses, keys and the length. `places`: of each request, as long as post_many()
+  /// may ask for it.
+  constexpr stream(const Request& like, const place* places)
+      : remote_(like.remote), data_(like.data), places_(places) {}
+  [[gnu::always_inline]] request operator[](std::size_t i) const {
+    request r{places_[i].wr_id, remote_, data_};
+    r.remote.address += places_[i].there;
+    r.data.address += places_[i].here;
+    return r;
+  }
+
+ private:
+  remote_memory_in_ring remote_;
+  data_entry_in_ring data_;
+  const place* places_;
+};
 
 /// 8 bytes, atomic among this device's own atomics. `data`: where the value before goes.
 struct compare_and_swap {

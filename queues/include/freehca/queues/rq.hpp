@@ -87,8 +87,7 @@ class rq {
     std::byte* const wqe = ring_ + (std::size_t{index} << log_stride_);
     store_entry(wqe, *request.list);
     cache::clean(wqe, layouts::wqe_data::bytes);
-    slots_[index] = {request.wr_id, work_opcode::receive, completion_status::ok, 0,
-                     request.list->length};
+    slots_[index].begin(request.wr_id, work_opcode::receive, request.list->length);
     head_ = head + 1;
     return {};
   }

@@ -154,7 +154,7 @@ class srq {
   [[gnu::always_inline]] void take(std::uint32_t index, std::uint64_t wr_id, std::uint32_t bytes) {
     posted_request& slot = slots_[index];
     first_free_ = slot.link & ~std::uint32_t{free};
-    slot = {wr_id, work_opcode::receive, completion_status::ok, 0, bytes};
+    slot.begin(wr_id, work_opcode::receive, bytes);
     ++posted_;
   }
   /// Says in entry `index` and in its slot which one is posted after it.

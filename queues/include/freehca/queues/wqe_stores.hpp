@@ -25,10 +25,10 @@ namespace freehca::queues {
   dma::store_be64(to, layouts::swap_be(word));
 }
 
-[[gnu::always_inline]] inline void store_remote(std::byte* to, const remote_memory& r) {
+[[gnu::always_inline]] inline void store_remote(std::byte* to, const remote_memory_in_ring& r) {
   using l = layouts::wqe_remote_address;
   dma::store_be64(to + l{}.remote_address.offset, r.address);
-  dma::store_be64(to + l{}.rkey.offset, layouts::in_word<&l::rkey>(r.rkey));
+  store_in_memory(to + l{}.rkey.offset, r.key);
 }
 
 /// What a masked atomic segment has more than one without masks.
@@ -51,11 +51,9 @@ namespace freehca::queues {
 }
 
 /// A data segment; its first word goes last.
-[[gnu::always_inline]] inline void store_entry(std::byte* to, const data_entry& d) {
-  using l = layouts::wqe_data;
-  dma::store_be64(to + l{}.address.offset, d.address);
-  dma::store_be64(to,
-                  layouts::in_word<&l::byte_count>(d.length) | layouts::in_word<&l::lkey>(d.lkey));
+[[gnu::always_inline]] inline void store_entry(std::byte* to, const data_entry_in_ring& d) {
+  dma::store_be64(to + layouts::wqe_data{}.address.offset, d.address);
+  store_in_memory(to, d.length_and_key);
 }
 
 /// Adds up the bytes of a list, and how many of its entries are not empty. False: one of them is
@@ -98,7 +96,7 @@ inline void store_receive(std::byte* at, const std::byte* end, const receive_req
     store_entry(at, r.list[i]);
     at += layouts::wqe_data::bytes;
   }
-  if (at < end) store_entry(at, {.lkey = layouts::invalid_lkey});
+  if (at < end) store_entry(at, data_entry{.lkey = layouts::invalid_lkey});
 }
 
 /// Has each of `count` receive WQEs of 1 << log_stride bytes end behind one data segment, the first
@@ -108,17 +106,15 @@ inline void store_ends(std::byte* ring, std::uint32_t count, unsigned log_stride
   const std::size_t stride = std::size_t{1} << log_stride, at = head + layouts::wqe_data::bytes;
   if (at >= stride) return;
   for (std::uint32_t i = 0; i < count; ++i)
-    store_entry(ring + i * stride + at, {.lkey = layouts::invalid_lkey});
+    store_entry(ring + i * stride + at, data_entry{.lkey = layouts::invalid_lkey});
 }
 
 /// A data segment at byte `at` of a send WQE.
 [[gnu::always_inline]] inline void store_data(std::byte* wqe, std::uint32_t at,
-                                              const data_entry& d) {
-  using l = layouts::wqe_data;
-  dma::store_be64(wqe + at + l{}.address.offset, d.address);
+                                              const data_entry_in_ring& d) {
+  dma::store_be64(wqe + at + layouts::wqe_data{}.address.offset, d.address);
   if (at % layouts::wqe_basic_block == 0) barrier::dma_store_to_dma_store();
-  dma::store_be64(wqe + at,
-                  layouts::in_word<&l::byte_count>(d.length) | layouts::in_word<&l::lkey>(d.lkey));
+  store_in_memory(wqe + at, d.length_and_key);
 }
 
 /// Data segments from byte `at` on, `entries` of which are not empty; from the last to the first,
@@ -158,8 +154,7 @@ inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline
 }
 
 /// The control segment, whose first word gives the WQE of `bytes` bytes to the device. `first`:
-/// that word as it stands in memory, but for what the flags say; `second`: the value of the other
-/// one, likewise.
+/// that word as it stands in memory; `second`: the value of the other one, without the flags.
 [[gnu::always_inline]] inline void give_away(std::byte* wqe, std::uint32_t bytes,
                                              std::uint64_t first, request_flags flags,
                                              std::uint64_t second) {
@@ -170,7 +165,7 @@ inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline
   if (bytes > layouts::wqe_basic_block)
     cache::clean(wqe + layouts::wqe_basic_block, bytes - layouts::wqe_basic_block);
   barrier::dma_store_to_dma_store();
-  store_in_memory(wqe, first | in_first_word(flags));
+  store_in_memory(wqe, first);
   cache::clean(wqe, layouts::wqe_basic_block);
 }
 
