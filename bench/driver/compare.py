@@ -27,6 +27,19 @@ DATA_PATH = [
         )
     ],
     *[
+        (f"post and poll, {what}", [f"post, {what}", f"poll, {what}"])
+        for what in (
+            "stream in batches of 32",
+            "one signaled in 32",
+            "stream with one signaled in 32",
+        )
+    ],
+    ("post and poll of a receive", ["post of a receive", "poll of a receive"]),
+    (
+        "post and poll of a shared receive",
+        ["post of a shared receive", "poll of a shared receive"],
+    ),
+    *[
         (name, [name])
         for name in (
             "post, 64 bytes inline",
@@ -124,10 +137,10 @@ def spread(row):
 
 
 def print_rows(title, rows):
-    print(f"{title:<42} {THEIRS:>12} {OURS:>12} {'ratio':>6}")
+    print(f"{title:<44} {THEIRS:>12} {OURS:>12} {'ratio':>6}")
     for row in rows:
         ratio = f"{row['ratio']:.2f}" if "ratio" in row else "-"
-        line = f"{row['row']:<42} {text(row.get(THEIRS)):>12} {text(row.get(OURS)):>12} {ratio:>6}"
+        line = f"{row['row']:<44} {text(row.get(THEIRS)):>12} {text(row.get(OURS)):>12} {ratio:>6}"
         print(f"{line}  {spread(row)}".rstrip())
 
 

@@ -159,6 +159,21 @@ request_cost writes(const device& in, ibv_qp* q, unsigned batch, unsigned flags)
   });
 }
 
+// The last request of each batch alone is signaled.
+request_cost quiet_writes(const device& in, ibv_qp* q, unsigned batch) {
+  requests r(in, IBV_WR_RDMA_WRITE, batch, 0);
+  for (unsigned i = 0; i < ring; ++i)
+    if ((i + 1) % batch != 0) r.sends[i].send_flags = 0;
+  unknown_memory(&r);
+  return for_each_request([&](unsigned n) {
+    round_cost c;
+    c.post = count_posts(q, r.sends.data(), n, batch);
+    let_device_work();
+    c.poll = count_polls(in.sent, done, n / batch, 1);
+    return c;
+  });
+}
+
 // `post` posts n receives and counts.
 template <class Post>
 request_cost receives(const device& in, ibv_qp* q, Post post) {
@@ -245,6 +260,14 @@ void data_path(const device& in) {
     const std::string of = std::to_string(batch);
     tell(("post, batches of " + of).c_str(), c.post);
     tell(("poll, batches of " + of).c_str(), c.poll);
+  }
+  // It has no other way to post a stream than a list of requests.
+  const request_cost stream = writes(in, plain, 32, 0), quiet = quiet_writes(in, plain, 32);
+  tell("post, stream in batches of 32", stream.post);
+  tell("poll, stream in batches of 32", stream.poll);
+  for (const std::string row : {"one signaled in 32", "stream with one signaled in 32"}) {
+    tell(("post, " + row).c_str(), quiet.post);
+    tell(("poll, " + row).c_str(), quiet.poll);
   }
   tell("poll of an empty queue", for_each_request([&](unsigned n) {
                                    return round_cost{count_empty_polls(in.sent, done, n), 0};

@@ -43,15 +43,48 @@ template <class Request>
   return executed() - began;
 }
 
-// A step of the loop is one addition, as libmlx4 follows one pointer to the next of its list.
 [[gnu::noinline]] std::uint64_t count_batches(sq& to, const rdma_write* requests, unsigned n,
                                               unsigned batch) {
   const std::uint64_t began = executed();
-  for (const rdma_write *next = requests, *const end = requests + n; next != end;) {
-    sq::batch posts(to);
-    for (const rdma_write* const last = next + batch; next != last; ++next)
-      if (!posts.post(*next).ok()) fail("a post in a batch");
+  for (unsigned i = 0; i < n; i += batch) {
+    if (to.post_many(requests + i, batch) != batch) fail("a post in a batch");
+    to.ring();
   }
+  return executed() - began;
+}
+
+using writes_of_stream = stream<rdma_write>;
+[[gnu::noinline]] std::uint64_t count_streams(sq& to, const rdma_write& like,
+                                              const writes_of_stream::place* places, unsigned n,
+                                              unsigned batch) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; i += batch) {
+    if (to.post_many(writes_of_stream(like, places + i), batch) != batch)
+      fail("a post of a stream");
+    to.ring();
+  }
+  return executed() - began;
+}
+
+// The last request of each batch alone is signaled.
+[[gnu::noinline]] std::uint64_t count_quiet_batches(sq& to, const rdma_write* requests, unsigned n,
+                                                    unsigned batch) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; i += batch)
+    if (to.post_many(requests + i, batch - 1, request_flags::none) != batch - 1 ||
+        !to.post_and_ring(requests[i + batch - 1]).ok())
+      fail("a post in a batch");
+  return executed() - began;
+}
+[[gnu::noinline]] std::uint64_t count_quiet_streams(sq& to, const rdma_write* requests,
+                                                    const writes_of_stream::place* places,
+                                                    unsigned n, unsigned batch) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; i += batch)
+    if (to.post_many(writes_of_stream(requests[0], places + i), batch - 1, request_flags::none) !=
+            batch - 1 ||
+        !to.post_and_ring(requests[i + batch - 1]).ok())
+      fail("a post of a stream");
   return executed() - began;
 }
 
@@ -64,13 +97,25 @@ template <class Queue>
   return executed() - began;
 }
 
-[[gnu::noinline]] std::uint64_t count_polls(cq& of, work_completion* done, unsigned n,
-                                            unsigned batch) {
+// Each poll finds one.
+[[gnu::noinline]] std::uint64_t count_polls(cq& of, work_completion* done, unsigned n) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; ++i) {
+    if (of.poll(done, 1) != 1) fail("completions are missing");
+    if (!done->ok()) fail("a request failed");
+  }
+  return executed() - began;
+}
+
+// Each look finds a whole batch.
+[[gnu::noinline]] std::uint64_t count_looks(cq& of, unsigned n, unsigned batch) {
   const std::uint64_t began = executed();
   for (unsigned i = 0; i < n; i += batch) {
-    if (of.poll(done, batch) != batch) fail("completions are missing");
-    for (unsigned k = 0; k < batch; ++k)
-      if (!done[k].ok()) fail("a request failed");
+    const unsigned found = of.look(batch, [](const completion_view& done) {
+      if (!done.ok()) fail("a request failed");
+    });
+    if (found != batch) fail("completions are missing");
+    of.release();
   }
   return executed() - began;
 }
@@ -119,7 +164,7 @@ class measurement {
       round_cost c;
       c.post = count_posts(sends, writes_.data(), n);
       let_device_work();
-      c.poll = count_polls(cq_of(sent_), done_, n, 1);
+      c.poll = count_polls(cq_of(sent_), done_, n);
       return c;
     });
     tell("post", single.post);
@@ -129,13 +174,41 @@ class measurement {
         round_cost each;
         each.post = count_batches(sends, writes_.data(), n, batch);
         let_device_work();
-        each.poll = count_polls(cq_of(sent_), done_, n, batch);
+        each.poll = count_looks(cq_of(sent_), n, batch);
         return each;
       });
       const std::string of = std::to_string(batch);
       tell(("post, batches of " + of).c_str(), c.post);
       tell(("poll, batches of " + of).c_str(), c.poll);
     }
+    constexpr unsigned many = 32;
+    const request_cost streams = for_each_request([&](unsigned n) {
+      round_cost each;
+      each.post = count_streams(sends, writes_[0], places_.data(), n, many);
+      let_device_work();
+      each.poll = count_looks(cq_of(sent_), n, many);
+      return each;
+    });
+    tell("post, stream in batches of 32", streams.post);
+    tell("poll, stream in batches of 32", streams.poll);
+    const request_cost quiet = for_each_request([&](unsigned n) {
+      round_cost each;
+      each.post = count_quiet_batches(sends, writes_.data(), n, many);
+      let_device_work();
+      each.poll = count_polls(cq_of(sent_), done_, n / many);
+      return each;
+    });
+    tell("post, one signaled in 32", quiet.post);
+    tell("poll, one signaled in 32", quiet.poll);
+    const request_cost quiet_streams = for_each_request([&](unsigned n) {
+      round_cost each;
+      each.post = count_quiet_streams(sends, writes_.data(), places_.data(), n, many);
+      let_device_work();
+      each.poll = count_polls(cq_of(sent_), done_, n / many);
+      return each;
+    });
+    tell("post, stream with one signaled in 32", quiet_streams.post);
+    tell("poll, stream with one signaled in 32", quiet_streams.poll);
     tell("poll of an empty queue",
          for_each_request([&](unsigned n) {
            return round_cost{count_empty_polls(cq_of(sent_), done_, n), 0};
@@ -147,7 +220,7 @@ class measurement {
                                     round_cost c;
                                     c.post = count_posts(pair(in_place).send, inlines_.data(), n);
                                     let_device_work();
-                                    count_polls(cq_of(sent_), done_, n, 1);
+                                    count_polls(cq_of(sent_), done_, n);
                                     return c;
                                   }).post);
     destroy(in_place);
@@ -169,7 +242,7 @@ class measurement {
                                                       cq_of(sent_).arm();
                                                       count_posts(pair(q).send, writes_.data(), 1);
                                                       while (told_ == before) rig_.turn();
-                                                      count_polls(cq_of(sent_), done_, 1, 1);
+                                                      count_polls(cq_of(sent_), done_, 1);
                                                     },
                                                     [](unsigned) {})
                                                     .post);
@@ -243,6 +316,7 @@ class measurement {
       const data_entry from = {i * message_bytes, message_bytes, key_};
       const remote_memory into = {region_bytes / 2 + i * 128, key_};
       into_[i] = {into.address, 128, key_};
+      places_[i] = {i, i * message_bytes, i * 128};
       writes_[i] = {.wr_id = i, .remote = into, .data = from};
       inlines_[i] = {.wr_id = i, .remote = into, .data = {inside, message_bytes}};
       messages_[i] = {.wr_id = i, .data = from};
@@ -259,8 +333,8 @@ class measurement {
       c.post = count_receives(queue, receives_.data(), n);
       count_posts(sends, messages_.data(), n);
       let_device_work();
-      count_polls(cq_of(sent_), done_, n, 1);
-      c.poll = count_polls(cq_of(received_), done_, n, 1);
+      count_polls(cq_of(sent_), done_, n);
+      c.poll = count_polls(cq_of(received_), done_, n);
       return c;
     });
   }
@@ -294,8 +368,8 @@ class measurement {
       count_receives(pair(q).receive, receives_.data(), n);
       c.post = count_posts(pair(q).send, datagrams_.data(), n);
       let_device_work();
-      c.poll = count_polls(cq_of(sent_), done_, n, 1);
-      count_polls(cq_of(received_), done_, n, 1);
+      c.poll = count_polls(cq_of(sent_), done_, n);
+      count_polls(cq_of(received_), done_, n);
       return c;
     });
     tell("post of a datagram", sent.post);
@@ -363,6 +437,7 @@ class measurement {
   cq_handle sent_, received_;
   std::array<data_entry, ring> into_;
   std::array<rdma_write, ring> writes_;
+  std::array<writes_of_stream::place, ring> places_;
   std::array<rdma_write_inline, ring> inlines_;
   std::array<send, ring> messages_;
   std::array<send_datagram, ring> datagrams_;

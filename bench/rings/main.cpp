@@ -117,11 +117,11 @@ int main(int count, char** words) {
   const auto times = count > 2 ? static_cast<unsigned>(std::strtoul(words[2], nullptr, 10)) : 0;
   const auto batch = count > 3 ? static_cast<unsigned>(std::strtoul(words[3], nullptr, 10)) : 1;
   if (times == 0 || batch == 0 || batch > most_batch) {
-    std::fprintf(
-        stderr,
-        "freehca_bench_rings post|inline|any|batch|stream|quiet|quiet_stream|look|drain|count|empty|"
-        "datagram|datagrams|receive|shared TIMES [BATCH]: BATCH from 1 to %u\n",
-        most_batch);
+    std::fprintf(stderr,
+                 "freehca_bench_rings "
+                 "post|inline|any|batch|stream|quiet|quiet_stream|look|drain|count|empty|"
+                 "datagram|datagrams|receive|shared TIMES [BATCH]: BATCH from 1 to %u\n",
+                 most_batch);
     return 2;
   }
   const bool datagrams = which == "datagram" || which == "datagrams", shared = which == "shared";
@@ -214,10 +214,9 @@ int main(int count, char** words) {
       continue;
     }
     if (which == "drain" || which == "look") {
-      const std::uint64_t sum = which == "look" ? counted_look(hca.cq, batch)
-                                                : counted_drain(hca.cq, batch);
-      if (sum != batch * id + batch * (batch - 1) / 2)
-        return wrong("other completions than posts");
+      const std::uint64_t sum =
+          which == "look" ? counted_look(hca.cq, batch) : counted_drain(hca.cq, batch);
+      if (sum != batch * id + batch * (batch - 1) / 2) return wrong("other completions than posts");
       continue;
     }
     if (counted_poll(hca.cq, done, batch) != batch) return wrong("completions are missing");

@@ -112,7 +112,9 @@ unsigned cq::take_one(work_completion& to) {
   qp_rings* const pair = queue_pairs_->look().find(swap_be(qpn_of(entry)));
   if (pair == nullptr) [[unlikely]]
     return take(&to, 1);
-  if (top == 0) return take_receive(to, entry, word, *pair);
+  if (top == 0)
+    return pair->shared == nullptr ? take_receive(to, entry, word, *pair, pair->receive)
+                                   : take_receive(to, entry, word, *pair, *pair->shared);
   const posted_request* const request = pair->send.retire_next(index_of(word));
   if (request == nullptr) [[unlikely]]
     return take(&to, 1);
@@ -124,9 +126,10 @@ unsigned cq::take_one(work_completion& to) {
   return took_one(entry);
 }
 
+template <class Ring>
 unsigned cq::take_receive(work_completion& to, std::byte* entry, std::uint64_t word,
-                          qp_rings& pair) {
-  return decode_receive(to, entry, word, pair) ? took_one(entry) : take(&to, 1);
+                          const qp_rings& pair, Ring& ring) {
+  return decode_receive_of(ring, to, entry, word, pair) ? took_one(entry) : take(&to, 1);
 }
 
 inline unsigned cq::took_one(std::byte* entry) {
@@ -147,26 +150,30 @@ const posted_request* cq::head_of_receive(const std::byte* entry, std::uint64_t 
 
 inline bool cq::decode_receive(work_completion& to, const std::byte* entry, std::uint64_t word,
                                qp_rings& pair) {
-  const auto from = [&](auto& ring) __attribute__((always_inline)) {
-    const posted_request* const posted = ring.retire(index_of(word));
-    if (posted == nullptr) [[unlikely]]
-      return false;
-    const std::uint32_t room = posted->bytes;
-    fill(to, *posted, pair, entry, word);
-    const cqe_opcode opcode = opcode_of(word);
-    to.byte_count = static_cast<std::uint32_t>(to.get<&rows::byte_count>());
-    if (is_send_received(opcode) && to.byte_count <= room) [[likely]]
-      return true;
-    // The bytes of a write went to its address: the receive's buffer is no measure for them.
-    if (opcode == cqe_opcode::recv_rdma_write_imm) {
-      to.opcode = work_opcode::receive_rdma_with_immediate;
-    } else {
-      to.byte_count = 0;
-      to.status = completion_status::implausible;
-    }
+  return pair.shared == nullptr ? decode_receive_of(pair.receive, to, entry, word, pair)
+                                : decode_receive_of(*pair.shared, to, entry, word, pair);
+}
+
+template <class Ring>
+inline bool cq::decode_receive_of(Ring& ring, work_completion& to, const std::byte* entry,
+                                  std::uint64_t word, const qp_rings& pair) {
+  const posted_request* const posted = ring.retire(index_of(word));
+  if (posted == nullptr) [[unlikely]]
+    return false;
+  const std::uint32_t room = posted->bytes;
+  fill(to, *posted, pair, entry, word);
+  const cqe_opcode opcode = opcode_of(word);
+  to.byte_count = static_cast<std::uint32_t>(to.get<&rows::byte_count>());
+  if (is_send_received(opcode) && to.byte_count <= room) [[likely]]
     return true;
-  };
-  return pair.shared == nullptr ? from(pair.receive) : from(*pair.shared);
+  // The bytes of a write went to its address: the receive's buffer is no measure for them.
+  if (opcode == cqe_opcode::recv_rdma_write_imm) {
+    to.opcode = work_opcode::receive_rdma_with_immediate;
+  } else {
+    to.byte_count = 0;
+    to.status = completion_status::implausible;
+  }
+  return true;
 }
 
 const posted_request* cq::head_of_other(const std::byte* entry, std::uint64_t word, qp_rings& pair,

@@ -213,7 +213,7 @@ status sq::post_any(const send_request& r) {
   give_away(wqe, at,
             next_.owner | in_first_word(flags_of(r)) |
                 swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(f.opcode)) |
-                                  in_word<&wqe_ctrl::ds>(at / wqe_unit)),
+                        in_word<&wqe_ctrl::ds>(at / wqe_unit)),
             flags_of(r), second);
   next_.at = wqe + stride_;
   ++next_.slot;

@@ -106,9 +106,8 @@ void fill_in(const completion_view& from, ibv_wc& to) {
 }
 
 int take(completions& queue, int most, ibv_wc* to) {
-  const unsigned taken =
-      queue.rings->look(static_cast<unsigned>(most),
-                        [&to](const completion_view& done) { fill_in(done, *to++); });
+  const unsigned taken = queue.rings->look(
+      static_cast<unsigned>(most), [&to](const completion_view& done) { fill_in(done, *to++); });
   if (taken != 0) queue.rings->release();
   return static_cast<int>(taken);
 }

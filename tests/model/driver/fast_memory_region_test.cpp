@@ -151,16 +151,13 @@ TEST_F(fast_memory_region_test, requests_behind_its_registration_may_use_it_at_o
   const registration r = over(0);
   for (std::size_t i = 0; i < bytes; ++i) memory[0].memory[300 + i] = pattern(9, i);
   queues::sq& send = pair.send(1);
-  {
-    queues::sq::batch batch(send);
-    ASSERT_TRUE(batch.post(fast_register{.memory = r, .flags = {}}).ok());
-    ASSERT_TRUE(batch
-                    .post(rdma_write{.remote = {source.address(), source.key},
-                                     .data = {start, static_cast<std::uint32_t>(bytes), r.key},
-                                     .flags = {}})
-                    .ok());
-    ASSERT_TRUE(batch.post(local_invalidate{.wr_id = 3, .memory = {r.key}}).ok());
-  }
+  ASSERT_TRUE(send.post(fast_register{.memory = r, .flags = {}}).ok());
+  ASSERT_TRUE(send.post(rdma_write{.remote = {source.address(), source.key},
+                                   .data = {start, static_cast<std::uint32_t>(bytes), r.key},
+                                   .flags = {}})
+                  .ok());
+  ASSERT_TRUE(send.post(local_invalidate{.wr_id = 3, .memory = {r.key}}).ok());
+  send.ring();
   const work_completion w = pair.next(1);
   ASSERT_TRUE(w.ok()) << name_of(w.status);
   EXPECT_EQ(w.wr_id, 3u);

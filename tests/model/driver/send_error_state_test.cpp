@@ -88,16 +88,14 @@ TEST_P(after_an_error, of_a_receive_every_queue_pair_is_seen_in_error) {
   EXPECT_EQ(state(1), qp_state::error);
 }
 
-TEST_P(after_an_error, found_while_a_batch_is_open_the_rest_of_the_batch_is_not_rung) {
+TEST_P(after_an_error, found_between_a_post_and_its_ring_the_rest_is_not_rung) {
   if (GetParam() == qp_service::rc) return;
   ASSERT_TRUE(send(0x12345678).ok());
   rig.run([] { return false; }, clock::milliseconds(5));
   queues::work_completion w;
-  {
-    queues::sq::batch batch(pair.send(0));
-    ASSERT_EQ(pair.cq(0).poll(&w, 1), 1u);
-    EXPECT_EQ(w.status, completion_status::local_protection);
-  }
+  ASSERT_EQ(pair.cq(0).poll(&w, 1), 1u);
+  EXPECT_EQ(w.status, completion_status::local_protection);
+  pair.send(0).ring();
   EXPECT_EQ(state(0), qp_state::sq_error);
   EXPECT_TRUE(send(buffer.key).is(driver_error::bad_state));
 }

@@ -150,15 +150,14 @@ TEST_F(datagram_test, in_batches_with_lists_and_inline_data) {
   pair->receive(1).ring();
   const queues::data_entry parts[] = {source->entry(0, 10), source->entry(300, 0),
                                       source->entry(10, 23)};
-  {
-    queues::sq::batch batch(pair->send(0));
-    for (unsigned i = 0; i < 2; ++i) {
-      ASSERT_TRUE(batch.post(queues::send_datagram{.to = to(), .data = source->entry(0, 33)}).ok());
-      ASSERT_TRUE(batch.post(queues::send_datagram_list{.to = to(), .data = {parts, 3}}).ok());
-      ASSERT_TRUE(
-          batch.post(queues::send_datagram_inline{.to = to(), .data = {source->at(0), 33}}).ok());
-    }
+  queues::sq& sends = pair->send(0);
+  for (unsigned i = 0; i < 2; ++i) {
+    ASSERT_TRUE(sends.post(queues::send_datagram{.to = to(), .data = source->entry(0, 33)}).ok());
+    ASSERT_TRUE(sends.post(queues::send_datagram_list{.to = to(), .data = {parts, 3}}).ok());
+    ASSERT_TRUE(
+        sends.post(queues::send_datagram_inline{.to = to(), .data = {source->at(0), 33}}).ok());
   }
+  sends.ring();
   for (unsigned i = 0; i < 6; ++i) {
     EXPECT_TRUE(pair->next(0).ok());
     const work_completion got = pair->next(1);

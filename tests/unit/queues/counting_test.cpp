@@ -83,6 +83,15 @@ TEST_F(counting_test, counts_no_more_than_asked) {
   EXPECT_FALSE(counted.reached()) << "no threshold was asked for";
 }
 
+TEST_F(counting_test, the_device_is_told_once_of_all_that_were_counted) {
+  for (unsigned i = 0; i < 16; ++i) end();
+  EXPECT_EQ(counted.drain(queue, 10), 10u);
+  EXPECT_EQ(record.word(0), 10u);
+  EXPECT_EQ(counted.drain(queue, 10), 6u);
+  EXPECT_EQ(record.word(0), 16u);
+  EXPECT_EQ(counted.succeeded, 16u);
+}
+
 TEST_F(counting_test, the_first_failure_is_kept_and_reaches) {
   end();
   end(cqe_syndrome::transport_retry_exceeded);

@@ -191,6 +191,82 @@ TEST_P(cq_test, a_sink_takes_completions_and_posts_again) {
   EXPECT_EQ(pair[0].send.outstanding(), 5u);
 }
 
+TEST_P(cq_test, entries_that_are_looked_at_stay_in_the_ring_until_they_are_released) {
+  const data_entry buffer{0x1000, 100, 1};
+  for (std::uint32_t start = 0; start < 8; ++start) {
+    const std::uint32_t sends = pair[0].send.posted(), receives = 2 * start;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      ASSERT_TRUE(pair[0].send.post(send{.wr_id = i}).ok());
+      ASSERT_TRUE(pair[1].receive.post({.wr_id = 10 + i, .list = &buffer, .entries = 1}).ok());
+      produce(send_done(qpn[0], sends + i));
+      produce(received(qpn[1], receives + i, 60 + i, cqe_opcode::recv_send_imm)
+                  .set<&cqe::immediate>(0x1000 + i));
+    }
+    ASSERT_TRUE(pair[0].send.post(rdma_read{.wr_id = 7, .data = {0, 16, 1}}).ok());
+    produce(failed(qpn[0], sends + 2, true, cqe_syndrome::remote_access));
+    std::vector<completion_view> seen;
+    EXPECT_EQ(queue.look(2, [&](const completion_view& v) { seen.push_back(v); }), 2u);
+    EXPECT_EQ(queue.look(8, [&](const completion_view& v) { seen.push_back(v); }), 3u);
+    EXPECT_EQ(record.word(0), produced - 5) << "nothing is released";
+    ASSERT_EQ(seen.size(), 5u);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(seen[2 * i].wr_id, i);
+      EXPECT_TRUE(seen[2 * i].ok());
+      EXPECT_EQ(seen[2 * i].qpn(), qpn[0]);
+      const completion_view& got = seen[2 * i + 1];
+      EXPECT_EQ(got.wr_id, 10 + i);
+      EXPECT_EQ(got.byte_count, 60 + i);
+      EXPECT_EQ(got.queue, &pair[1]);
+      EXPECT_TRUE(got.has_immediate());
+      EXPECT_EQ(got.immediate(), 0x1000 + i);
+    }
+    EXPECT_EQ(seen[4].status, completion_status::remote_access);
+    EXPECT_EQ(seen[4].syndrome, 0x13);
+    EXPECT_EQ(seen[4].vendor_syndrome, 0x81);
+    const work_completion copy = copy_of(seen[3]);
+    EXPECT_EQ(copy.byte_count, 61u);
+    EXPECT_EQ(copy.immediate(), 0x1001u);
+    queue.release();
+    EXPECT_EQ(record.word(0), produced);
+    EXPECT_FALSE(queue.pending());
+  }
+}
+
+// Alike for one, for many, and for those that are looked at.
+TEST_P(cq_test, forged_entries_are_refused_in_each_way_of_taking) {
+  for (unsigned way = 0; way < 3; ++way) {
+    const std::uint32_t first = pair[0].send.posted();
+    const std::uint64_t before = queue.dropped();
+    ASSERT_TRUE(pair[0].send.post(send{.wr_id = 1}).ok());
+    ASSERT_TRUE(pair[0].send.post(rdma_read{.wr_id = 2, .data = {0, 64, 1}}).ok());
+    produce(send_done(qpn[0], first + 2));
+    produce(send_done(qpn[1], first));
+    produce(send_done(0x42, first));
+    produce(received(qpn[0], first, 0));
+    produce(send_done(qpn[0], first));
+    produce(send_done(qpn[0], first));
+    produce(send_done(qpn[0], first + 1).set<&cqe::byte_count>(16));
+    work_completion w[8];
+    unsigned taken = 0;
+    if (way == 0) {
+      while (queue.poll(&w[taken], 1) == 1) ++taken;
+    } else if (way == 1) {
+      taken = queue.poll(w, 8);
+    } else {
+      queue.look(8, [&](const completion_view& v) { w[taken++] = copy_of(v); });
+      queue.release();
+    }
+    ASSERT_EQ(taken, 2u) << way;
+    EXPECT_EQ(w[0].wr_id, 1u);
+    EXPECT_TRUE(w[0].ok());
+    EXPECT_EQ(w[1].wr_id, 2u);
+    EXPECT_EQ(w[1].status, completion_status::implausible);
+    EXPECT_EQ(w[1].byte_count, 0u);
+    EXPECT_EQ(queue.dropped() - before, 5u);
+    EXPECT_EQ(record.word(0), produced);
+  }
+}
+
 TEST_P(cq_test, a_sink_may_have_entries_forgotten) {
   for (std::uint32_t start = 0; start < 16; ++start) {
     // At each position of the ring, the end of a round among them.

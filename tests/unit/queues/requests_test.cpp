@@ -235,52 +235,95 @@ TEST(requests_test, what_the_device_has_not_is_refused) {
   EXPECT_TRUE(closed.post(send{}).is(driver_error::bad_state));
 }
 
-TEST(requests_test, a_batch_rings_once_behind_its_last_request) {
+TEST(requests_test, many_ring_once_behind_their_last_request) {
   made_queue q;
   for (unsigned round = 0; round < 100; ++round) {
     q.doorbells.clear();
-    {
-      sq::batch batch(q.queue);
-      for (unsigned i = 0; i < 5; ++i)
-        ASSERT_TRUE(batch.post(send{.wr_id = 5 * round + i, .data = {1, 2, 3}}).ok());
-      EXPECT_FALSE(q.rang());
-    }
+    send requests[5];
+    for (unsigned i = 0; i < 5; ++i) requests[i] = {.wr_id = 5 * round + i, .data = {1, 2, 3}};
+    ASSERT_EQ(q.queue.post_many(requests, 5), 5u);
+    EXPECT_FALSE(q.rang());
+    q.queue.ring();
     EXPECT_TRUE(q.rang());
     ASSERT_EQ(q.queue.outstanding(), 5u);
     for (unsigned i = 0; i < 5; ++i) EXPECT_EQ(q.queue.retire_oldest()->wr_id, 5 * round + i);
   }
 }
 
-TEST(requests_test, an_open_batch_has_the_queue_to_itself) {
+TEST(requests_test, requests_of_several_types_ring_once) {
   made_queue q;
-  {
-    sq::batch batch(q.queue);
-    EXPECT_TRUE(q.queue.post(send{}).is(driver_error::busy));
-    EXPECT_TRUE(batch.post(send{.wr_id = 1}).ok());
-    EXPECT_TRUE(q.queue.post(send_request{}).is(driver_error::busy));
-    EXPECT_EQ(q.queue.retire_oldest()->wr_id, 1u);  // polling is allowed
-  }
-  EXPECT_TRUE(q.queue.post(send{.wr_id = 2}).ok());
-  EXPECT_EQ(q.queue.retire_oldest()->wr_id, 2u);
-  q.doorbells.clear();
-  { sq::batch nothing(q.queue); }
+  const send one{.wr_id = 1};
+  EXPECT_TRUE(q.queue.post(rdma_write{.wr_id = 0}).ok());
+  EXPECT_EQ(q.queue.post_many(&one, 1), 1u);
+  EXPECT_TRUE(q.queue.post(send_request{.wr_id = 2}).ok());
   EXPECT_FALSE(q.rang());
-  EXPECT_TRUE(q.queue.post(send{}).ok());
+  q.queue.ring();
+  EXPECT_TRUE(q.rang());
+  for (std::uint64_t id = 0; id <= 2; ++id) EXPECT_EQ(q.queue.retire_oldest()->wr_id, id);
 }
 
-TEST(requests_test, a_second_batch_has_to_wait) {
-  made_queue q;
-  {
-    sq::batch batch(q.queue);
-    ASSERT_TRUE(batch.post(send{.wr_id = 1}).ok());
-    {
-      sq::batch second(q.queue);
-      EXPECT_TRUE(second.post(send{}).is(driver_error::busy));
+// Runs of them, with the ends of the ring and of a run of prepared entries at all places.
+TEST(requests_test, many_are_the_bytes_of_as_many_single_posts) {
+  constexpr std::uint64_t far = 0x1'0000'0000;
+  for (const std::uint32_t length : {0u, 1u, 64u})
+    for (unsigned count = 1; count <= 4; ++count) {
+      made_queue many, single, streamed;
+      for (unsigned n = 0; n < 60; n += count) {
+        rdma_write r[4];
+        stream<rdma_write>::place places[4];
+        const rdma_write like{.remote = {0x1234'5678'9abc, 0x77},
+                              .data = {0x1'2345'6789, length, 0x55},
+                              .flags = request_flags::fence | request_flags::solicited};
+        for (unsigned i = 0; i < count; ++i) {
+          r[i] = like;
+          r[i].wr_id = n + i;
+          r[i].remote.address += 3 * i;
+          r[i].data.address += far * i;
+          places[i] = {n + i, far * i, 3 * i};
+          ASSERT_TRUE(single.queue.post(r[i]).ok());
+        }
+        ASSERT_EQ(many.queue.post_many(r, count, like.flags), count);
+        EXPECT_EQ(many.ring(), single.ring());
+        const stream<rdma_write> alike(like, places);
+        ASSERT_EQ(streamed.queue.post_many(alike, count, like.flags), count);
+        EXPECT_EQ(streamed.ring(), single.ring());
+        for (sq* queue : {&many.queue, &single.queue, &streamed.queue})
+          for (unsigned i = 0; queue->outstanding() != 0; ++i) {
+            const posted_request* const ended = queue->retire_oldest();
+            ASSERT_NE(ended, nullptr);
+            EXPECT_EQ(ended->wr_id, n + i);
+            EXPECT_EQ(ended->opcode, work_opcode::rdma_write);
+          }
+      }
     }
-    ASSERT_TRUE(batch.post(send{.wr_id = 2}).ok());
-  }
-  ASSERT_TRUE(q.queue.post(send{.wr_id = 3}).ok());
-  for (std::uint64_t id = 1; id <= 3; ++id) EXPECT_EQ(q.queue.retire_oldest()->wr_id, id);
+}
+
+TEST(requests_test, many_end_before_the_first_that_is_refused) {
+  made_queue q;
+  send requests[4];
+  for (unsigned i = 0; i < 4; ++i) requests[i] = {.wr_id = i, .data = {1, 2, 3}};
+  requests[2].data.length = most_data_bytes + 1;
+  EXPECT_EQ(q.queue.post_many(requests, 4), 2u);
+  EXPECT_TRUE(q.queue.post(requests[2]).is(driver_error::bad_argument));
+  EXPECT_EQ(q.queue.outstanding(), 2u);
+  address peer;
+  const send_datagram elsewhere{.to = {&peer}};
+  const auto before = q.ring();
+  EXPECT_EQ(q.queue.post_many(&elsewhere, 1), 0u);
+  EXPECT_TRUE(q.queue.post(elsewhere).is(driver_error::unsupported));
+  q.queue.accept(false);
+  EXPECT_EQ(q.queue.post_many(requests, 1), 0u);
+  EXPECT_TRUE(q.queue.post(requests[0]).is(driver_error::bad_state));
+  EXPECT_EQ(q.ring(), before);
+}
+
+TEST(requests_test, a_queue_that_stops_does_not_ring_for_what_it_has) {
+  made_queue q;
+  const send one{.wr_id = 1};
+  EXPECT_EQ(q.queue.post_many(&one, 1), 1u);
+  q.queue.accept(false);
+  q.queue.ring();
+  EXPECT_FALSE(q.rang());
 }
 
 TEST(requests_test, a_list_may_be_as_long_as_a_message) {
@@ -311,14 +354,15 @@ TEST(requests_test, lists_of_nothing_at_nowhere_are_refused) {
   EXPECT_TRUE(q.queue.post(send_inline{.data = {nullptr, 1}}).is(driver_error::bad_argument));
 }
 
-TEST(requests_test, a_batch_fills_the_queue_and_no_more) {
+TEST(requests_test, many_fill_the_queue_and_no_more) {
   made_queue q;
-  sq::batch batch(q.queue);
-  for (std::uint32_t i = 0; i < q.queue.most_outstanding(); ++i)
-    ASSERT_TRUE(batch.post(send{.wr_id = i}).ok());
-  EXPECT_TRUE(batch.post(send{}).is(driver_error::queue_full));
+  const std::uint32_t most = q.queue.most_outstanding();
+  std::vector<send> requests(most + 1);
+  for (std::uint32_t i = 0; i <= most; ++i) requests[i].wr_id = i;
+  ASSERT_EQ(q.queue.post_many(requests.data(), most + 1), most);
+  EXPECT_TRUE(q.queue.post(requests[most]).is(driver_error::queue_full));
   ASSERT_NE(q.queue.retire_oldest(), nullptr);
-  EXPECT_TRUE(batch.post(send{}).ok());
+  EXPECT_EQ(q.queue.post_many(&requests[most], 1), 1u);
 }
 
 }  // namespace

@@ -171,8 +171,9 @@ class cq {
 
   unsigned take(work_completion* to, unsigned most);
   unsigned take_one(work_completion& to);
-  [[gnu::noinline]] unsigned take_receive(work_completion& to, std::byte* entry,
-                                          std::uint64_t word, qp_rings& pair);
+  template <class Ring>
+  [[gnu::noinline]] unsigned take_receive(work_completion& to, std::byte* entry, std::uint64_t word,
+                                          const qp_rings& pair, Ring& ring);
   [[gnu::always_inline]] unsigned took_one(std::byte* entry);
   /// Goes through the ring from where it stands. Each completion is given to sink(head, queue pair,
   /// entry, last word), see fill(). `Here`: receive(entry, last word, queue pair) takes a receive,
@@ -193,6 +194,10 @@ class cq {
   /// The whole completion of a receive. False: there is no such receive.
   [[gnu::always_inline]] static bool decode_receive(work_completion& to, const std::byte* entry,
                                                     std::uint64_t word, qp_rings& pair);
+  template <class Ring>
+  [[gnu::always_inline]] static bool decode_receive_of(Ring& ring, work_completion& to,
+                                                       const std::byte* entry, std::uint64_t word,
+                                                       const qp_rings& pair);
   /// Of an error, a read, an atomic or memory management.
   [[gnu::noinline]] static const posted_request* head_of_other(const std::byte* entry,
                                                                std::uint64_t word, qp_rings& pair,
@@ -270,7 +275,7 @@ class cq {
 template <bool Here, class Sink, class Receive>
 inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive) {
   const qp_directory::view queue_pairs = queue_pairs_->look();
-  std::byte* entry = at_;  // in a register while this goes on, as the next two
+  std::byte* entry = at_;           // in a register while this goes on, as the next two
   std::uint64_t lap = lap_ ^ sent;  // so that the top of a send's word is 0
   unsigned left = most;
   // The queue pair of the entry before, and its number: entries of one follow each other often.

@@ -194,20 +194,6 @@ struct rdma_read_of {
 using rdma_read = rdma_read_of<data_entry>;
 using rdma_read_list = rdma_read_of<data_list>;
 
-/// The same request of no bytes: an entry of length 0 names nothing, and has no segment.
-struct no_data {};
-template <template <class> class Of>
-constexpr Of<no_data> without_data(const Of<data_entry>& r) {
-  Of<no_data> to;
-  to.wr_id = r.wr_id;
-  to.flags = r.flags;
-  if constexpr (requires { r.to; }) to.to = r.to;
-  if constexpr (requires { r.remote; }) to.remote = r.remote;
-  if constexpr (requires { r.immediate; }) to.immediate = r.immediate;
-  if constexpr (requires { r.invalidated; }) to.invalidated = r.invalidated;
-  return to;
-}
-
 /// Requests for sq::post_many() that differ in their wr_id and in two offsets: writes or reads of
 /// one length between one region here and one of the peer's. What is the same in all of them is
 /// brought into the form of the ring once.

@@ -175,7 +175,9 @@ class sq {
   [[gnu::always_inline]] status check(const Request& request, extent& of) const;
   /// Has a request one data entry, whose segment is always there?
   template <class Request>
-  static constexpr bool has_entry = requires(Request r) { r.data.address; };
+  static constexpr bool has_entry = requires(Request r) {
+    r.data.address;
+  };
   /// Passes check(), and an only entry has bytes, and not too many.
   template <class Request>
   [[gnu::always_inline]] bool fits(const Request& request, extent& of) const {
@@ -204,10 +206,12 @@ class sq {
   [[gnu::always_inline]] static std::uint64_t first_word(const cursor& at, std::uint32_t bytes,
                                                          request_flags flags);
   /// Stores a request that fits, and moves `next` on. `first`: its first word, or 0 for a WQE whose
-  /// length is not known yet.
+  /// length is not known yet. `has_bytes`: an only entry that has none names nothing, and has no
+  /// segment.
   template <class By, class Request>
   [[gnu::always_inline]] void store(cursor& next, By& by, const Request& request, const extent& of,
-                                    request_flags flags, std::uint64_t first);
+                                    request_flags flags, std::uint64_t first,
+                                    bool has_bytes = true);
   /// What a WQE that is copied to a register has more than others in its first word: its queue pair
   /// and its number. The WQE stands in the ring just as in the copy.
   std::uint64_t blueflame_head() const {
@@ -249,7 +253,7 @@ inline status sq::check(const Request& r, extent& of) const {
   if constexpr (requires { r.memory; })
     if (!is_sound(r.memory)) [[unlikely]]
       return driver_error::bad_argument;
-  if constexpr (requires { r.data.length; } || requires { r.data.count; }) {
+  if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (has_entry<Request>) {
       of.bytes = r.data.length;
@@ -287,13 +291,10 @@ status sq::post_slowly(By& by, const Request& r, request_flags flags) {
   if (!allows<Request>()) return is_open() ? driver_error::unsupported : driver_error::bad_state;
   extent of;
   FREEHCA_TRY(check(r, of));
-  if constexpr (has_entry<Request>) {
-    if constexpr (requires { without_data(r); })
-      if (r.data.length == 0) return post_slowly(by, without_data(r), flags);
-    if (!fits(r, of)) return driver_error::bad_argument;
-  }
+  if constexpr (has_entry<Request>)
+    if (r.data.length > most_bytes_) return driver_error::bad_argument;
   if (next_.at == next_.end) FREEHCA_TRY(prepare());
-  store(next_, by, r, of, flags, 0);
+  store(next_, by, r, of, flags, 0, of.bytes != 0);
   ++head_;
   return {};
 }
@@ -301,7 +302,9 @@ status sq::post_slowly(By& by, const Request& r, request_flags flags) {
 template <class Requests>
 inline unsigned sq::post_many(Requests requests, unsigned count, request_flags flags) {
   using Request = std::remove_cvref_t<decltype(requests[0])>;
-  constexpr bool alike = requires { Requests::alike; };
+  constexpr bool alike = requires {
+    Requests::alike;
+  };
   not_told none;
   std::size_t done = 0;
   while (done != count) {
@@ -346,13 +349,14 @@ template <class Request>
 inline std::uint64_t sq::first_word(const cursor& at, std::uint32_t bytes, request_flags flags) {
   using l = layouts::wqe_ctrl;
   return at.owner | in_first_word(flags) |
-         layouts::swap_be(layouts::in_word<&l::opcode>(static_cast<std::uint64_t>(Request::opcode)) |
-                          layouts::in_word<&l::ds>(bytes / layouts::wqe_unit));
+         layouts::swap_be(
+             layouts::in_word<&l::opcode>(static_cast<std::uint64_t>(Request::opcode)) |
+             layouts::in_word<&l::ds>(bytes / layouts::wqe_unit));
 }
 
 template <class By, class Request>
-inline void sq::store(cursor& next, By& by, const Request& r, const extent& of,
-                      request_flags flags, std::uint64_t first) {
+inline void sq::store(cursor& next, By& by, const Request& r, const extent& of, request_flags flags,
+                      std::uint64_t first, bool has_bytes) {
   using namespace layouts;
   constexpr bool pushes = std::is_same_v<By, blueflame>;
   std::byte* const wqe = next.at;
@@ -383,11 +387,13 @@ inline void sq::store(cursor& next, By& by, const Request& r, const extent& of,
     ? wqe_masked_atomic::bytes : wqe_atomic::bytes;
   }
   if constexpr (requires { r.memory; }) at += store_memory(wqe + at, r.memory);
-  if constexpr (requires { r.data.length; } || requires { r.data.count; }) {
+  if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (has_entry<Request>) {
-      store_data(wqe, at, r.data);
-      at += wqe_data::bytes;
+      if (has_bytes) {
+        store_data(wqe, at, r.data);
+        at += wqe_data::bytes;
+      }
     } else if constexpr (std::is_same_v<data, inline_data>) {
       at = store_inline(wqe, at, r.data);
     } else {

@@ -20,13 +20,4 @@ struct xrc : Request {
   std::uint32_t remote_srqn = 0;  ///< 24 bits
 };
 
-template <class Request>
-requires requires(const Request& r) {
-  without_data(r);
-}
-constexpr auto without_data(const xrc<Request>& r) {
-  const auto plain = without_data(static_cast<const Request&>(r));
-  return xrc<std::remove_cv_t<decltype(plain)>>{plain, r.remote_srqn};
-}
-
 }  // namespace freehca::queues
