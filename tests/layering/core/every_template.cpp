@@ -115,6 +115,11 @@ status post_each(queues::sq& to, const queues::address& peer) {
   FREEHCA_TRY(to.post(queues::rdma_read_list{}));
   FREEHCA_TRY(to.post(queues::compare_and_swap{}));
   FREEHCA_TRY(to.post(queues::fetch_and_add{}));
+  const queues::rdma_write like{};
+  const queues::stream<queues::rdma_write>::place place{};
+  if (to.post_many(&like, 1) != 1) return driver_error::queue_full;
+  if (to.post_many(queues::stream<queues::rdma_write>(like, &place), 1) != 1)
+    return driver_error::queue_full;
   return to.post(queues::nop{});
 }
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include <freehca/hal/barrier.hpp>
 #include <freehca/hal/cache.hpp>
@@ -64,7 +63,8 @@ class cq {
   unsigned drain(unsigned most, Sink&& sink) {
     work_completion each;
     unsigned taken = 0;
-    for (; taken != most && poll(&each, 1) == 1; ++taken) sink(std::as_const(each));
+    for (; taken != most && poll(&each, 1) == 1; ++taken)
+      sink(static_cast<const work_completion&>(each));
     return taken;
   }
 
@@ -80,7 +80,7 @@ class cq {
         [&sink](const auto&... of) __attribute__((always_inline)) {
           completion_view view;
           fill(view, of...);
-          sink(std::as_const(view));
+          sink(static_cast<const completion_view&>(view));
         },
         nullptr);
   }
