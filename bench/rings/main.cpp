@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <freehca/queues/counting.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include "stand_in.hpp"
 
@@ -17,6 +18,9 @@ using namespace freehca;
 using namespace freehca::queues;
 
 namespace {
+
+using work_requests::send_opcode;
+using work_requests::send_request;
 
 constexpr unsigned most_batch = 64;
 
@@ -46,7 +50,7 @@ int wrong(const char* what) {
   return queue.post_and_ring(r);
 }
 [[gnu::noinline]] status counted_post_any(sq& queue, const send_request& r) {
-  return queue.post_and_ring(r);
+  return work_requests::post_and_ring(queue, r);
 }
 [[gnu::noinline]] unsigned counted_post_batch(sq& queue, const rdma_write* r, unsigned count) {
   const unsigned posted = queue.post_many(r, count);

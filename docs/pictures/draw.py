@@ -103,6 +103,7 @@ ROOMS = {
     "switch": (["switch"], "joins cables", 8.6, 1),
     "firmware_cmds": (["firmware_cmds"], "command channel", 2, 1),
     "queues": (["queues"], "rings", 3, 1),
+    "work_requests": (["work_requests"], "run-time opcodes", 10.5, 1),
     "in_process": (["hal/targets/in_process"], "port to the model", 4, 1),
     "in_program": (["hal/targets/in_program"], "port inside a program", 8.6, 1),
     "process_memory": (["hal/targets/process_memory"], "rights and copies", 0.5, 1),

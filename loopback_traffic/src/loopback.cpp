@@ -128,13 +128,13 @@ status loopback::close() {
   return destroy(domain_);
 }
 
-status loopback::send(queues::send_request request) {
+status loopback::send(work_requests::send_request request) {
   if (datagrams()) {
     request.to = &objects().find(peer_)->address;
     request.remote_qpn = qpn_of(objects(), sides_[1].queue);
     request.qkey = datagram_key;
   }
-  return objects().find(sides_[0].queue)->rings.send.post_and_ring(request);
+  return work_requests::post_and_ring(objects().find(sides_[0].queue)->rings.send, request);
 }
 
 status loopback::receive(const queues::receive_request& request) {

@@ -8,6 +8,7 @@
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/loopback_traffic/message.hpp>
 #include <freehca/loopback_traffic/traffic.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 namespace freehca::loopback_traffic {
 
@@ -36,7 +37,7 @@ class loopback {
     return queues::entry_of(offset, bytes, sides_[side].key);
   }
   /// By side 0. A datagram is addressed to side 1.
-  status send(queues::send_request request);
+  status send(work_requests::send_request request);
   /// By side 1, from its own receives or from those that are shared.
   status receive(const queues::receive_request& request);
 

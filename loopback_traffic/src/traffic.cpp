@@ -11,8 +11,8 @@
 namespace freehca::loopback_traffic {
 namespace {
 
-using queues::send_opcode;
 using queues::work_completion;
+using work_requests::send_opcode;
 
 constexpr std::size_t largest = std::size_t{1} << 20;
 constexpr unsigned window = 4;  // messages under way
@@ -65,7 +65,7 @@ class exchange {
       FREEHCA_TRY(pair_.receive({.wr_id = number, .list = into, .entries = 2}));
     }
     const queues::data_entry local = pair_.entry(0, m.offset, bytes_);
-    queues::send_request request;
+    work_requests::send_request request;
     request.wr_id = number;
     request.list = &local;
     request.entries = 1;

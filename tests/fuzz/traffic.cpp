@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include <freehca/work_requests/send_request.hpp>
+
 #include "finding.hpp"
 
 namespace freehca::fuzz {
 
 namespace {
 
-using queues::send_opcode;
+using work_requests::send_opcode;
 
 constexpr std::byte nobodys{0x5a}, untouched{0xa5};
 // Of each pair: a page that is nobody's, its source, one that is nobody's, its target; one more at
@@ -80,7 +82,7 @@ void traffic::post_send(unsigned pair, unsigned m, const keys& with, queues::sq&
                       to = target_address(pair) + m * longest;
   const queues::data_entry source{from, each.bytes, with.source},
       answer{to, each.bytes, with.target};
-  queues::send_request r;
+  work_requests::send_request r;
   r.wr_id = id(false, pair, m);
   r.list = &source;
   r.entries = 1;
@@ -104,7 +106,7 @@ void traffic::post_send(unsigned pair, unsigned m, const keys& with, queues::sq&
       r.remote_address = from;
       r.rkey = with.source;
   }
-  if (!send.post_and_ring(r).ok()) return;
+  if (!work_requests::post_and_ring(send, r).ok()) return;
   each.send_posted = each.written = true;
   ++outstanding_;
 }

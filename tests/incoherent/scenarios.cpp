@@ -8,6 +8,7 @@
 #include <freehca/loopback_traffic/traffic.hpp>
 #include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/memory_requests.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include "conformance_rig.hpp"
 #include "easy_rig.hpp"
@@ -76,7 +77,7 @@ struct pair_world {
   queues::remote_memory there() { return {target.address(), target.key}; }
   template <class Request>
   void done(unsigned side, const Request& r) {
-    const status posted = pair.send(side).post_and_ring(r);
+    const status posted = work_requests::post_and_ring(pair.send(side), r);
     ASSERT_TRUE(posted.ok()) << words(posted);
     const queues::work_completion w = pair.next(side);
     ASSERT_TRUE(w.ok()) << name_of(w.status);
@@ -111,8 +112,8 @@ void requests_of_all_lengths(const cache_watch& watch) {
 void requests_of_any_kind(const cache_watch& watch) {
   pair_world w(watch);
   const data_entry list[] = {w.source.entry(0, 100), w.source.entry(100, 200)};
-  queues::send_request r;
-  r.opcode = queues::send_opcode::rdma_write;
+  work_requests::send_request r;
+  r.opcode = work_requests::send_opcode::rdma_write;
   r.list = list;
   r.entries = 2;
   r.remote_address = w.target.address();

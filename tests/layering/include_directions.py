@@ -21,6 +21,8 @@ RULES = {
     "firmware_cmds": (CORE + ["firmware_cmds"], True),
     "queues": (CORE + ["queues"], True),
     "hca": (CORE + ["firmware_cmds", "queues", "hca"], True),
+    # Requests of run-time opcodes: for programs, not for the core.
+    "work_requests": (CORE + ["queues", "work_requests"], True),
     # The list of conformance runs in images, too.
     "conformance": (CORE + ["firmware_cmds", "queues", "hca", "conformance"], True),
     "hal/targets": (CORE, False),
@@ -58,7 +60,10 @@ RULES = {
     # Of the model it sees the format of recordings, which both write.
     "vfio_host/recorder": (CORE + ["recorder", "model"], False),
     "vfio_host/description": (CORE + ["firmware_cmds", "hca", "description"], False),
-    "loopback_traffic": (CORE + ["queues", "hca", "blocking", "loopback_traffic"], False),
+    "loopback_traffic": (
+        CORE + ["queues", "work_requests", "hca", "blocking", "loopback_traffic"],
+        False,
+    ),
     "examples/demo_in_process": (
         CORE + ["hca", "in_process", "blocking", "description", "loopback_traffic"],
         False,
@@ -107,7 +112,10 @@ RULES = {
         False,
     ),
     # The face knows the driver alone. Each library for programs adds the place of the adapter.
-    "ibverbs/face": (CORE + ["firmware_cmds", "queues", "hca", "ibverbs_files"], False),
+    "ibverbs/face": (
+        CORE + ["firmware_cmds", "queues", "work_requests", "hca", "ibverbs_files"],
+        False,
+    ),
     "ibverbs/in_program": (
         CORE
         + ["firmware_cmds", "queues", "hca", "model", "in_program"]
@@ -319,6 +327,7 @@ def main():
         "hal",
         "firmware_cmds",
         "queues",
+        "work_requests",
         "hca",
         "conformance",
         "vfio_host",

@@ -10,6 +10,7 @@
 #include <string>
 
 #include <freehca/recording/recording.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include "rc_pair.hpp"
 
@@ -36,14 +37,14 @@ inline asked run_session(const rig_options& options) {
   pair.connect();
   for (std::size_t i = 0; i < written_bytes; ++i) *source.at(i) = static_cast<std::byte>(i);
   const queues::data_entry list = source.entry(0, written_bytes);
-  EXPECT_TRUE(pair.send(0)
-                  .post_and_ring({.wr_id = 1,
-                                  .list = &list,
-                                  .entries = 1,
-                                  .opcode = queues::send_opcode::rdma_write,
-                                  .rkey = target.key,
-                                  .remote_address = target.address()})
-                  .ok());
+  EXPECT_TRUE(
+      work_requests::post_and_ring(pair.send(0), {.wr_id = 1,
+                                                  .list = &list,
+                                                  .entries = 1,
+                                                  .opcode = work_requests::send_opcode::rdma_write,
+                                                  .rkey = target.key,
+                                                  .remote_address = target.address()})
+          .ok());
   EXPECT_TRUE(pair.next(0).ok());
   for (unsigned i = 0; i < 2; ++i) told.qpn[i] = qpn_of(rig.objects, pair.queue[i]);
   told.rkey = target.key;

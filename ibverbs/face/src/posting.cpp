@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <freehca/layouts/layout.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include "errors.hpp"
 #include "objects.hpp"
@@ -14,8 +15,8 @@ namespace freehca::ibverbs {
 namespace {
 
 using queues::data_entry;
-using queues::send_opcode;
-using queues::send_request;
+using work_requests::send_opcode;
+using work_requests::send_request;
 
 // A list of libibverbs' entries is a list of the driver's.
 static_assert(sizeof(ibv_sge) == sizeof(data_entry) &&
@@ -176,7 +177,8 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
     send_request translated;
     error = translate(queue, *request, translated, pieces);
     if (error == 0)
-      if (const status posted = ring.post(translated); !posted.ok()) error = error_of_post(posted);
+      if (const status posted = work_requests::post(ring, translated); !posted.ok())
+        error = error_of_post(posted);
     if (error != 0) {
       if (bad != nullptr) *bad = request;
       break;

@@ -4,6 +4,7 @@
 // Regions that are registered and invalidated by work requests: every byte that goes through their
 // keys is looked at.
 #include <freehca/queues/memory_requests.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include "counts.hpp"
 #include "rc_pair.hpp"
@@ -80,7 +81,7 @@ struct fast_memory_region_test : ::testing::Test {
   }
   template <class Request>
   work_completion done(unsigned side, const Request& r) {
-    EXPECT_TRUE(pair.send(side).post_and_ring(r).ok());
+    EXPECT_TRUE(testing::post_and_ring(pair.send(side), r).ok());
     return pair.next(side);
   }
   void expect_registered(const registration& r) {
@@ -195,11 +196,13 @@ TEST_F(fast_memory_region_test, gives_the_rights_of_its_registration_and_no_othe
 TEST_F(fast_memory_region_test, the_same_with_opcodes_of_run_time) {
   const registration r = over(0);
   ASSERT_TRUE(
-      done(1, queues::send_request{.opcode = queues::send_opcode::fast_register, .memory = &r})
+      done(1, work_requests::send_request{.opcode = work_requests::send_opcode::fast_register,
+                                          .memory = &r})
           .ok());
   expect_open(0, r.key);
   ASSERT_TRUE(
-      done(1, queues::send_request{.opcode = queues::send_opcode::local_invalidate, .rkey = r.key})
+      done(1, work_requests::send_request{.opcode = work_requests::send_opcode::local_invalidate,
+                                          .rkey = r.key})
           .ok());
   expect_closed(0, r.key);
 }
@@ -227,13 +230,14 @@ TEST_F(fast_memory_region_test, what_no_device_could_do_is_not_posted) {
   bad[5].rights = registration_rights::remote_write;
   for (const registration& r : bad) {
     EXPECT_TRUE(pair.send(1).post(fast_register{.memory = r}).is(driver_error::bad_argument));
-    EXPECT_TRUE(pair.send(1)
-                    .post({.opcode = queues::send_opcode::fast_register, .memory = &r})
-                    .is(driver_error::bad_argument));
+    EXPECT_TRUE(
+        work_requests::post(pair.send(1),
+                            {.opcode = work_requests::send_opcode::fast_register, .memory = &r})
+            .is(driver_error::bad_argument));
   }
-  EXPECT_TRUE(pair.send(1)
-                  .post({.opcode = queues::send_opcode::fast_register})
-                  .is(driver_error::bad_argument));
+  EXPECT_TRUE(
+      work_requests::post(pair.send(1), {.opcode = work_requests::send_opcode::fast_register})
+          .is(driver_error::bad_argument));
   EXPECT_EQ(pair.send(1).outstanding(), 0u);
 }
 
@@ -293,9 +297,10 @@ TEST(fast_registration_test, is_refused_where_the_device_has_none) {
   EXPECT_TRUE(pair.send(0).post(fast_register{}).is(driver_error::unsupported));
   EXPECT_TRUE(pair.send(0).post(local_invalidate{}).is(driver_error::unsupported));
   EXPECT_TRUE(pair.send(0).post(send_with_invalidate{}).is(driver_error::unsupported));
-  for (const auto what : {queues::send_opcode::fast_register, queues::send_opcode::local_invalidate,
-                          queues::send_opcode::send_with_invalidate})
-    EXPECT_TRUE(pair.send(0).post({.opcode = what}).is(driver_error::unsupported));
+  for (const auto what :
+       {work_requests::send_opcode::fast_register, work_requests::send_opcode::local_invalidate,
+        work_requests::send_opcode::send_with_invalidate})
+    EXPECT_TRUE(work_requests::post(pair.send(0), {.opcode = what}).is(driver_error::unsupported));
   EXPECT_EQ(pair.send(0).outstanding(), 0u);
 }
 

@@ -4,6 +4,7 @@
 // Objects by way of the tables of operations: what callers and libraries of different versions have
 // of each other, and what lists of attributes are refused.
 #include <freehca/hca/interfaces/every_interface.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include "counts.hpp"
 #include "interface_versions/releases.hpp"
@@ -117,7 +118,9 @@ TEST_F(interfaces_test, a_message_between_two_queue_pairs_made_by_interface) {
   const queues::data_entry from{0x10000, 1, key}, into{0x11000, 1, key};
   ASSERT_TRUE(
       objects.find(shared)->rings.post_and_ring({.wr_id = 7, .list = &into, .entries = 1}).ok());
-  ASSERT_TRUE(objects.find(pair[0])->rings.send.post_and_ring({.list = &from, .entries = 1}).ok());
+  ASSERT_TRUE(
+      work_requests::post_and_ring(objects.find(pair[0])->rings.send, {.list = &from, .entries = 1})
+          .ok());
   queues::work_completion done[2];
   unsigned ended = 0;
   EXPECT_TRUE(rig.run(

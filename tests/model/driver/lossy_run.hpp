@@ -13,6 +13,8 @@
 #include <set>
 #include <vector>
 
+#include <freehca/work_requests/send_request.hpp>
+
 #include "cabled_hosts.hpp"
 #include "lossy_plan.hpp"
 #include "request_account.hpp"
@@ -298,31 +300,31 @@ class lossy_run {
     side& s = of(c, h);
     side& far = of(c, 1 - h);
     queues::data_entry data = s.buffer->entry(at(source, i), m.bytes);
-    queues::send_request r{.wr_id = accounts_[h].posted + 1, .list = &data, .entries = 1};
+    work_requests::send_request r{.wr_id = accounts_[h].posted + 1, .list = &data, .entries = 1};
     r.signaled = m.signaled;
     r.immediate = i;
     r.rkey = far.buffer->key;
     r.remote_address = far.buffer->address(at(written, i));
     switch (m.kind) {
       case message_kind::send:
-        r.opcode = queues::send_opcode::send;
+        r.opcode = work_requests::send_opcode::send;
         break;
       case message_kind::send_immediate:
-        r.opcode = queues::send_opcode::send_with_immediate;
+        r.opcode = work_requests::send_opcode::send_with_immediate;
         break;
       case message_kind::write:
-        r.opcode = queues::send_opcode::rdma_write;
+        r.opcode = work_requests::send_opcode::rdma_write;
         break;
       case message_kind::write_immediate:
-        r.opcode = queues::send_opcode::rdma_write_with_immediate;
+        r.opcode = work_requests::send_opcode::rdma_write_with_immediate;
         break;
       case message_kind::read:
-        r.opcode = queues::send_opcode::rdma_read;
+        r.opcode = work_requests::send_opcode::rdma_read;
         r.remote_address = far.buffer->address(at(readable, i));
         data = s.buffer->entry(at(answer, i), m.bytes);
         break;
       case message_kind::add:
-        r.opcode = queues::send_opcode::fetch_and_add;
+        r.opcode = work_requests::send_opcode::fetch_and_add;
         r.remote_address = far.buffer->address(counter_at);
         r.swap_or_add = 1;
         data = s.buffer->entry(at(answer, i), 8);
@@ -335,7 +337,7 @@ class lossy_run {
       if (r.remote_qpn == 0) r.remote_qpn = far_number_[c];
       far_number_[c] = r.remote_qpn;
     }
-    return hosts_[h].objects.find(s.pair)->rings.send.post_and_ring(r);
+    return work_requests::post_and_ring(hosts_[h].objects.find(s.pair)->rings.send, r);
   }
 
   void take_completions(std::size_t c, unsigned h) {

@@ -3,6 +3,7 @@
 //
 // Masked atomics between two queue pairs: what is changed, what is not, and what comes back.
 #include <freehca/queues/masked_atomics.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include "counts.hpp"
 #include "rc_pair.hpp"
@@ -13,9 +14,9 @@ namespace {
 using namespace testing;
 using queues::masked_compare_and_swap;
 using queues::masked_fetch_and_add;
-using queues::send_opcode;
 using queues::work_completion;
 using queues::work_opcode;
+using work_requests::send_opcode;
 
 constexpr std::byte guard{0xa5};
 
@@ -38,7 +39,7 @@ struct masked_atomics_test : ::testing::Test {
   }
   template <class Request>
   void expect(const Request& r, work_opcode what, std::uint64_t before, std::uint64_t after) {
-    ASSERT_TRUE(pair.send(0).post_and_ring(r).ok());
+    ASSERT_TRUE(testing::post_and_ring(pair.send(0), r).ok());
     const work_completion w = pair.next(0);
     ASSERT_TRUE(w.ok()) << name_of(w.status);
     EXPECT_EQ(w.opcode, what);
@@ -85,25 +86,25 @@ TEST_F(masked_atomics_test, an_addition_carries_nothing_out_of_its_fields) {
 
 TEST_F(masked_atomics_test, the_same_with_opcodes_of_run_time) {
   set(0x0123'4567'89ab'cdef);
-  expect(queues::send_request{.wr_id = 1,
-                              .list = &answer,
-                              .entries = 1,
-                              .opcode = send_opcode::masked_compare_and_swap,
-                              .rkey = theirs.key,
-                              .remote_address = theirs.address(8),
-                              .swap_or_add = 0x42,
-                              .compare = 0xef,
-                              .swap_or_add_mask = 0xfff,
-                              .compare_mask = 0xff},
+  expect(work_requests::send_request{.wr_id = 1,
+                                     .list = &answer,
+                                     .entries = 1,
+                                     .opcode = send_opcode::masked_compare_and_swap,
+                                     .rkey = theirs.key,
+                                     .remote_address = theirs.address(8),
+                                     .swap_or_add = 0x42,
+                                     .compare = 0xef,
+                                     .swap_or_add_mask = 0xfff,
+                                     .compare_mask = 0xff},
          work_opcode::masked_compare_and_swap, 0x0123'4567'89ab'cdef, 0x0123'4567'89ab'c042);
-  expect(queues::send_request{.wr_id = 2,
-                              .list = &answer,
-                              .entries = 1,
-                              .opcode = send_opcode::masked_fetch_and_add,
-                              .rkey = theirs.key,
-                              .remote_address = theirs.address(8),
-                              .swap_or_add = 0xffc0,
-                              .swap_or_add_mask = 0x8000},
+  expect(work_requests::send_request{.wr_id = 2,
+                                     .list = &answer,
+                                     .entries = 1,
+                                     .opcode = send_opcode::masked_fetch_and_add,
+                                     .rkey = theirs.key,
+                                     .remote_address = theirs.address(8),
+                                     .swap_or_add = 0xffc0,
+                                     .swap_or_add_mask = 0x8000},
          work_opcode::masked_fetch_and_add, 0x0123'4567'89ab'c042, 0x0123'4567'89ab'c002);
 }
 
@@ -112,8 +113,7 @@ TEST_F(masked_atomics_test, only_of_queues_that_were_made_for_them) {
   plain.connect();
   EXPECT_TRUE(plain.send(0).post(masked_compare_and_swap{}).is(driver_error::unsupported));
   EXPECT_TRUE(plain.send(0).post(masked_fetch_and_add{}).is(driver_error::unsupported));
-  EXPECT_TRUE(plain.send(0)
-                  .post({.opcode = send_opcode::masked_fetch_and_add})
+  EXPECT_TRUE(work_requests::post(plain.send(0), {.opcode = send_opcode::masked_fetch_and_add})
                   .is(driver_error::unsupported));
   EXPECT_TRUE(pair.send(0)
                   .post(masked_fetch_and_add{.remote = there, .data = mine.entry(16, 4)})

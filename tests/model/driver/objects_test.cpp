@@ -11,6 +11,7 @@
 
 #include <freehca/firmware_cmds/cq.hpp>
 #include <freehca/firmware_cmds/mr.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 namespace freehca {
 namespace {
@@ -277,7 +278,8 @@ TEST_F(objects_test, only_transitions_that_exist) {
   EXPECT_TRUE(pair.move(0, qp_state::rtr, a).is(driver_error::bad_argument))
       << "a caller with another table";
   ASSERT_TRUE(pair.move(0, qp_state::rtr).ok());
-  EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state)) << "no sends before RTS";
+  EXPECT_TRUE(work_requests::post(pair.send(0), {}).is(driver_error::bad_state))
+      << "no sends before RTS";
   ASSERT_TRUE(pair.move(0, qp_state::rts).ok());
 }
 
@@ -368,7 +370,7 @@ TEST_F(objects_test, a_completion_is_told_by_an_event) {
   pair.cq(1).arm();
   for (unsigned i = 1; i <= 3; ++i) {
     ASSERT_TRUE(pair.receive(1).post_and_ring({}).ok());
-    ASSERT_TRUE(pair.send(0).post_and_ring({}).ok());
+    ASSERT_TRUE(work_requests::post_and_ring(pair.send(0), {}).ok());
     ASSERT_TRUE(armed.run([&] { return seen.count == i; }, 10'000'000'000));
     EXPECT_EQ(seen.queue, pair.completion[1]);
     EXPECT_TRUE(pair.next(1).ok());
@@ -412,7 +414,7 @@ TEST_F(objects_test, an_overrun_is_told_and_the_queue_can_be_destroyed) {
   }
   modify_queue_pair flush;
   queues::sq& queue = small.objects.find(third.made())->rings.send;
-  for (unsigned i = 0; i < 4; ++i) ASSERT_TRUE(queue.post({}).ok());
+  for (unsigned i = 0; i < 4; ++i) ASSERT_TRUE(work_requests::post(queue, {}).ok());
   queue.ring();
   flush.start(small.objects, third.made(), qp_state::error, a);
   ASSERT_TRUE(small.await(flush).ok());

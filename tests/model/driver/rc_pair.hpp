@@ -4,9 +4,20 @@
 
 #include <vector>
 
+#include <freehca/work_requests/send_request.hpp>
+
 #include "verbs_rig.hpp"
 
 namespace freehca::testing {
+
+/// Posts a request of either form, and tells the device of it.
+template <class Request>
+status post_and_ring(queues::sq& to, const Request& request) {
+  return to.post_and_ring(request);
+}
+inline status post_and_ring(queues::sq& to, const work_requests::send_request& request) {
+  return work_requests::post_and_ring(to, request);
+}
 
 /// Two connected queue pairs on port 1, each with a completion queue, addressed by the port's own
 /// LID. Rig: verbs_rig, or another that has `adapter`, `objects`, run() and await().

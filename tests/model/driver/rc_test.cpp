@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 //
 // Reliable connections on the modelled adapter: every byte and every guard is looked at.
+#include <freehca/work_requests/send_request.hpp>
+
 #include "rc_pair.hpp"
 
 namespace freehca {
@@ -10,9 +12,9 @@ namespace {
 using namespace testing;
 using layouts::qp_state;
 using queues::completion_status;
-using queues::send_opcode;
 using queues::work_completion;
 using queues::work_opcode;
+using work_requests::send_opcode;
 
 constexpr memory_access everything{
     .local_write = true, .remote_read = true, .remote_write = true, .remote_atomic = true};
@@ -39,7 +41,7 @@ struct rc_test : ::testing::Test {
   }
 
   /// A request with one entry that names the target's memory.
-  queues::send_request at_target(send_opcode what, const queues::data_entry& list) {
+  work_requests::send_request at_target(send_opcode what, const queues::data_entry& list) {
     return {.list = &list,
             .entries = 1,
             .opcode = what,
@@ -68,7 +70,9 @@ TEST_F(rc_test, sends_of_all_sizes_arrive_whole_and_alone) {
     prepare(source, size);
     const auto from = source.entry(0, size), to = target.entry(0, size);
     ASSERT_TRUE(pair.receive(1).post_and_ring({.wr_id = 7, .list = &to, .entries = 1}).ok());
-    ASSERT_TRUE(pair.send(0).post_and_ring({.wr_id = message, .list = &from, .entries = 1}).ok());
+    ASSERT_TRUE(
+        work_requests::post_and_ring(pair.send(0), {.wr_id = message, .list = &from, .entries = 1})
+            .ok());
     const work_completion sent = pair.next(0), received = pair.next(1);
     ASSERT_TRUE(sent.ok()) << name_of(sent.status);
     ASSERT_TRUE(received.ok()) << name_of(received.status);
@@ -85,7 +89,8 @@ TEST_F(rc_test, writes_of_all_sizes_arrive_whole_and_alone) {
   for (const std::size_t size : sizes()) {
     prepare(source, size);
     const auto from = source.entry(0, size);
-    ASSERT_TRUE(pair.send(0).post_and_ring(at_target(send_opcode::rdma_write, from)).ok());
+    ASSERT_TRUE(
+        work_requests::post_and_ring(pair.send(0), at_target(send_opcode::rdma_write, from)).ok());
     const work_completion done = pair.next(0);
     ASSERT_TRUE(done.ok()) << name_of(done.status) << " " << size;
     expect_arrived(target, size);
@@ -97,9 +102,9 @@ TEST_F(rc_test, writes_with_immediate_also_complete_a_receive) {
     prepare(source, size);
     const auto from = source.entry(0, size);
     ASSERT_TRUE(pair.receive(1).post_and_ring({.wr_id = 9}).ok());
-    queues::send_request write = at_target(send_opcode::rdma_write_with_immediate, from);
+    work_requests::send_request write = at_target(send_opcode::rdma_write_with_immediate, from);
     write.immediate = 0x12345678;
-    ASSERT_TRUE(pair.send(0).post_and_ring(write).ok());
+    ASSERT_TRUE(work_requests::post_and_ring(pair.send(0), write).ok());
     ASSERT_TRUE(pair.next(0).ok());
     const work_completion received = pair.next(1);
     ASSERT_TRUE(received.ok()) << name_of(received.status);
@@ -115,7 +120,8 @@ TEST_F(rc_test, reads_of_all_sizes_arrive_whole_and_alone) {
   for (const std::size_t size : sizes()) {
     prepare(target, size);
     const auto into = source.entry(0, size);
-    ASSERT_TRUE(pair.send(0).post_and_ring(at_target(send_opcode::rdma_read, into)).ok());
+    ASSERT_TRUE(
+        work_requests::post_and_ring(pair.send(0), at_target(send_opcode::rdma_read, into)).ok());
     const work_completion done = pair.next(0);
     ASSERT_TRUE(done.ok()) << name_of(done.status) << " " << size;
     EXPECT_EQ(done.opcode, work_opcode::rdma_read);
@@ -131,8 +137,9 @@ TEST_F(rc_test, inline_data_needs_no_region) {
     for (std::size_t i = 0; i < size; ++i) payload[i] = pattern(message, i);
     const auto to = target.entry(0, size);
     ASSERT_TRUE(pair.receive(1).post_and_ring({.list = &to, .entries = 1}).ok());
-    ASSERT_TRUE(
-        pair.send(0).post_and_ring({.inline_bytes = payload.data(), .inline_length = size}).ok());
+    ASSERT_TRUE(work_requests::post_and_ring(
+                    pair.send(0), {.inline_bytes = payload.data(), .inline_length = size})
+                    .ok());
     ASSERT_TRUE(pair.next(0).ok()) << size;
     EXPECT_EQ(pair.next(1).byte_count, size);
     expect_arrived(target, size);
@@ -146,7 +153,7 @@ TEST_F(rc_test, lists_are_gathered_and_scattered) {
   const queues::data_entry to[] = {target.entry(0, 3000), target.entry(3000, 2000),
                                    target.entry(5000, 500), target.entry(5500, 500)};
   ASSERT_TRUE(pair.receive(1).post_and_ring({.list = to, .entries = 4}).ok());
-  ASSERT_TRUE(pair.send(0).post_and_ring({.list = from, .entries = 4}).ok());
+  ASSERT_TRUE(work_requests::post_and_ring(pair.send(0), {.list = from, .entries = 4}).ok());
   ASSERT_TRUE(pair.next(0).ok());
   EXPECT_EQ(pair.next(1).byte_count, 6000u);
   expect_arrived(target, 6000);
@@ -162,9 +169,9 @@ TEST_F(rc_test, rings_go_round_many_times_with_unsignaled_sends) {
     std::byte payload[8];
     for (std::size_t i = 0; i < 8; ++i) payload[i] = pattern(n, i);
     ASSERT_TRUE(
-        pair.send(0)
-            .post_and_ring(
-                {.wr_id = n, .inline_bytes = payload, .inline_length = 8, .signaled = n % 8 == 7})
+        work_requests::post_and_ring(
+            pair.send(0),
+            {.wr_id = n, .inline_bytes = payload, .inline_length = 8, .signaled = n % 8 == 7})
             .ok());
     const work_completion r = pair.next(1);
     ASSERT_TRUE(r.ok()) << name_of(r.status);
@@ -187,13 +194,12 @@ TEST_F(rc_test, atomics_change_the_other_side_and_bring_the_old_value) {
   std::memcpy(at, &value, 8);
   const auto into = source.entry(0, 8);
   ASSERT_TRUE(rig.adapter.capabilities().has(layouts::dev_cap_flag::atomic));
-  ASSERT_TRUE(pair.send(0)
-                  .post_and_ring({.list = &into,
-                                  .entries = 1,
-                                  .opcode = send_opcode::fetch_and_add,
-                                  .rkey = target.key,
-                                  .remote_address = target.address(6),
-                                  .swap_or_add = 2})
+  ASSERT_TRUE(work_requests::post_and_ring(pair.send(0), {.list = &into,
+                                                          .entries = 1,
+                                                          .opcode = send_opcode::fetch_and_add,
+                                                          .rkey = target.key,
+                                                          .remote_address = target.address(6),
+                                                          .swap_or_add = 2})
                   .ok());
   const work_completion done = pair.next(0);
   ASSERT_TRUE(done.ok()) << name_of(done.status);
@@ -206,11 +212,12 @@ TEST_F(rc_test, atomics_change_the_other_side_and_bring_the_old_value) {
 TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset) {
   prepare(source, 64);
   const auto from = source.entry(0, 64);
-  queues::send_request write = at_target(send_opcode::rdma_write, from);
+  work_requests::send_request write = at_target(send_opcode::rdma_write, from);
   write.wr_id = 1;
   write.rkey ^= 1;
-  ASSERT_TRUE(pair.send(0).post(write).ok());
-  ASSERT_TRUE(pair.send(0).post_and_ring({.wr_id = 2, .list = &from, .entries = 1}).ok());
+  ASSERT_TRUE(work_requests::post(pair.send(0), write).ok());
+  ASSERT_TRUE(
+      work_requests::post_and_ring(pair.send(0), {.wr_id = 2, .list = &from, .entries = 1}).ok());
   work_completion w = pair.next(0);
   EXPECT_EQ(w.wr_id, 1u);
   EXPECT_EQ(w.status, completion_status::remote_access);
@@ -228,12 +235,12 @@ TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset
   EXPECT_EQ(rig.objects.find(pair.queue[0])->qp_state, qp_state::error);
 
   for (unsigned i = 0; i < 2; ++i) ASSERT_TRUE(pair.move(i, qp_state::reset).ok());
-  EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state));
+  EXPECT_TRUE(work_requests::post(pair.send(0), {}).is(driver_error::bad_state));
   pair.connect();
   prepare(source, 64);
   write.wr_id = 3;
   write.rkey = target.key;
-  ASSERT_TRUE(pair.send(0).post_and_ring(write).ok());
+  ASSERT_TRUE(work_requests::post_and_ring(pair.send(0), write).ok());
   EXPECT_EQ(pair.next(0).wr_id, 3u);
   expect_arrived(target, 64);
 }
@@ -241,7 +248,8 @@ TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset
 TEST_F(rc_test, a_wrong_local_key_is_the_senders_fault) {
   queues::data_entry from = source.entry(0, 64);
   from.lkey ^= 1;
-  ASSERT_TRUE(pair.send(0).post_and_ring(at_target(send_opcode::rdma_write, from)).ok());
+  ASSERT_TRUE(
+      work_requests::post_and_ring(pair.send(0), at_target(send_opcode::rdma_write, from)).ok());
   EXPECT_EQ(pair.next(0).status, completion_status::local_protection);
 }
 
@@ -263,7 +271,7 @@ struct not_destroyed : rc_test {
   status destroy(const std::function<void(destroy_queue_pair&)>& meanwhile = {}) {
     destroy_queue_pair op;
     op.start(rig.objects, pair.queue[0]);
-    EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state));
+    EXPECT_TRUE(work_requests::post(pair.send(0), {}).is(driver_error::bad_state));
     if (meanwhile) meanwhile(op);
     return rig.await(op);
   }
@@ -277,10 +285,12 @@ struct not_destroyed : rc_test {
     prepare(source, 4000);
     const auto from = source.entry(0, 4000), to = target.entry(0, 4000);
     ASSERT_TRUE(pair.receive(0).post_and_ring({.wr_id = 7, .list = &to, .entries = 1}).ok());
-    ASSERT_TRUE(pair.send(1).post_and_ring({.wr_id = 8, .list = &from, .entries = 1}).ok());
+    ASSERT_TRUE(
+        work_requests::post_and_ring(pair.send(1), {.wr_id = 8, .list = &from, .entries = 1}).ok());
     EXPECT_TRUE(pair.next(0).ok() && pair.next(1).ok());
     expect_arrived(target, 4000);
-    ASSERT_TRUE(pair.send(0).post_and_ring(at_target(send_opcode::rdma_write, from)).ok());
+    ASSERT_TRUE(
+        work_requests::post_and_ring(pair.send(0), at_target(send_opcode::rdma_write, from)).ok());
     EXPECT_TRUE(pair.next(0).ok());
   }
 };
@@ -301,7 +311,8 @@ TEST_F(not_destroyed, because_the_firmware_refused_late) {
   let_resets_be(fate::hold_and_refuse);
   EXPECT_TRUE(destroy().is(transport_error::timeout));
   EXPECT_EQ(rig.objects.holdings().in_doubt, 1u);
-  EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state)) << "it may be gone";
+  EXPECT_TRUE(work_requests::post(pair.send(0), {}).is(driver_error::bad_state))
+      << "it may be gone";
   rig.machine.adapter().judge_commands({});
   rig.machine.adapter().release_held_commands();
   ASSERT_TRUE(rig.run([&] { return rig.objects.holdings().in_doubt == 0; }, clock::seconds(1)));

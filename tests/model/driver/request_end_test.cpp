@@ -9,6 +9,8 @@
 #include <set>
 #include <vector>
 
+#include <freehca/work_requests/send_request.hpp>
+
 #include "rc_pair.hpp"
 
 namespace freehca {
@@ -46,7 +48,7 @@ struct request_end : ::testing::Test {
   void post(rc_pair& pair) {
     // The device sees none of it: nobody rings.
     for (std::uint64_t i = 0; i < 3; ++i) {
-      ASSERT_TRUE(pair.send(0).post({.wr_id = 10 + i, .signaled = i == 2}).ok());
+      ASSERT_TRUE(work_requests::post(pair.send(0), {.wr_id = 10 + i, .signaled = i == 2}).ok());
       ASSERT_TRUE(pair.receive(0).post({.wr_id = 20 + i}).ok());
     }
   }
@@ -213,10 +215,10 @@ TEST_F(request_end, completions_that_nobody_polled_come_first_and_as_they_are) {
   pair.connect();
   ASSERT_TRUE(pair.receive(1).post_and_ring({.wr_id = 1}).ok());
   ASSERT_TRUE(pair.receive(1).post_and_ring({.wr_id = 2}).ok());
-  ASSERT_TRUE(pair.send(0).post_and_ring({.wr_id = 3, .signaled = false}).ok());
-  ASSERT_TRUE(pair.send(0).post_and_ring({.wr_id = 4}).ok());
+  ASSERT_TRUE(work_requests::post_and_ring(pair.send(0), {.wr_id = 3, .signaled = false}).ok());
+  ASSERT_TRUE(work_requests::post_and_ring(pair.send(0), {.wr_id = 4}).ok());
   EXPECT_TRUE(rig.run([&] { return pair.cq(0).pending(); }));
-  ASSERT_TRUE(pair.send(0).post({.wr_id = 5}).ok());
+  ASSERT_TRUE(work_requests::post(pair.send(0), {.wr_id = 5}).ok());
   ASSERT_TRUE(pair.receive(1).post({.wr_id = 6}).ok());
   tear_down();
   using queues::work_opcode;
@@ -240,7 +242,8 @@ TEST_F(request_end, what_is_done_when_told_leaves_nothing_behind) {
   std::vector<std::shared_ptr<object_operation>> started;
   unsigned refused = 0;
   when_told = [&](qp_handle queue) {
-    refused += rig.objects.find(queue)->rings.send.post({.wr_id = 99}).is(driver_error::bad_state);
+    refused += work_requests::post(rig.objects.find(queue)->rings.send, {.wr_id = 99})
+                   .is(driver_error::bad_state);
     refused +=
         rig.objects.find(queue)->rings.receive.post({.wr_id = 99}).is(driver_error::bad_state);
     queues::work_completion w;
@@ -286,7 +289,7 @@ TEST_F(request_end, a_ring_full_of_lies_ends_no_request_twice) {
     };
     for (std::uint64_t i = 0; i < requests; ++i) {
       ASSERT_TRUE(pair.receive(1).post_and_ring({.wr_id = 100 + i}).ok());
-      ASSERT_TRUE(pair.send(0).post_and_ring({.wr_id = i}).ok());
+      ASSERT_TRUE(work_requests::post_and_ring(pair.send(0), {.wr_id = i}).ok());
     }
     rig.machine.advance(clock::microseconds(100));
     rig.machine.alter_adapter_write = {};

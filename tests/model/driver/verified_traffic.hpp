@@ -5,6 +5,8 @@
 #include <deque>
 #include <memory>
 
+#include <freehca/work_requests/send_request.hpp>
+
 #include "rc_pair.hpp"
 #include "request_account.hpp"
 
@@ -50,7 +52,8 @@ class verified_traffic {
     const unsigned i = pair.queue[1] == queue ? 1 : 0;
     ASSERT_TRUE(pair.queue[i] == queue) << "of a queue pair that there is not";
     EXPECT_NE(qpn_of(rig_.objects, queue), 0u) << "the handle is stale already";
-    EXPECT_TRUE(pair.send(i).post({}).is(driver_error::bad_state)) << "nothing would come of it";
+    EXPECT_TRUE(work_requests::post(pair.send(i), {}).is(driver_error::bad_state))
+        << "nothing would come of it";
     if (how.status != queues::completion_status::device_reset) {
       EXPECT_TRUE(why.ok()) << words(why);
       return complete(i, how, true);
@@ -182,18 +185,18 @@ class verified_traffic {
       if (message && s.messages_sent - other.messages_received >= slots / 2) break;
       auto local = s.buffer->entry(at(send_area, serial), bytes);
       fill(i, at(send_area, serial), serial);
-      queues::send_request r{.wr_id = account_.posted + 1, .list = &local, .entries = 1};
+      work_requests::send_request r{.wr_id = account_.posted + 1, .list = &local, .entries = 1};
       r.signaled = what != kind::quiet_message;
       r.rkey = other.buffer->key;
       if (what == kind::rdma_write) {
-        r.opcode = queues::send_opcode::rdma_write;
+        r.opcode = work_requests::send_opcode::rdma_write;
         r.remote_address = other.buffer->address(at(write_area, serial));
       } else if (what == kind::rdma_read) {
-        r.opcode = queues::send_opcode::rdma_read;
+        r.opcode = work_requests::send_opcode::rdma_read;
         r.remote_address = other.buffer->address(at(read_area, serial));
         local = s.buffer->entry(at(answer_area, serial), bytes);
       }
-      if (!pair.send(i).post_and_ring(r).ok()) break;
+      if (!work_requests::post_and_ring(pair.send(i), r).ok()) break;
       s.sends.push_back({account_.post(), serial, r.signaled});
       if (message) s.message_serials[s.messages_sent++ % slots] = serial;
       ++s.sent;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 #include <freehca/queues/cq.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,6 +14,8 @@
 
 namespace freehca::queues {
 namespace {
+
+using work_requests::send_opcode;
 
 using namespace layouts;
 using testing::doorbell_page;
@@ -105,7 +108,8 @@ TEST_P(cq_test, a_fresh_ring_is_the_devices) {
 
 TEST_P(cq_test, completions_come_round_after_round_and_the_record_follows) {
   for (std::uint32_t i = 0; i < 100; ++i) {
-    ASSERT_TRUE(pair[0].send.post({.wr_id = i, .opcode = send_opcode::rdma_write}).ok());
+    ASSERT_TRUE(
+        work_requests::post(pair[0].send, {.wr_id = i, .opcode = send_opcode::rdma_write}).ok());
     produce(send_done(qpn[0], i, wqe_opcode::rdma_write));
     const work_completion w = one();
     EXPECT_EQ(w.wr_id, i);
@@ -118,7 +122,7 @@ TEST_P(cq_test, completions_come_round_after_round_and_the_record_follows) {
 
 TEST_P(cq_test, polls_no_more_than_asked) {
   for (std::uint32_t i = 0; i < 5; ++i) {
-    ASSERT_TRUE(pair[0].send.post({.wr_id = i}).ok());
+    ASSERT_TRUE(work_requests::post(pair[0].send, {.wr_id = i}).ok());
     produce(send_done(qpn[0], i));
   }
   work_completion w[8];
@@ -328,7 +332,8 @@ TEST_P(cq_test, a_read_that_ends_as_something_else_is_implausible) {
 }
 
 TEST_P(cq_test, errors_keep_the_raw_codes) {
-  ASSERT_TRUE(pair[0].send.post({.wr_id = 9, .opcode = send_opcode::rdma_read}).ok());
+  ASSERT_TRUE(
+      work_requests::post(pair[0].send, {.wr_id = 9, .opcode = send_opcode::rdma_read}).ok());
   ASSERT_TRUE(pair[0].receive.post({.wr_id = 10}).ok());
   produce(failed(qpn[0], 0, true, cqe_syndrome::transport_retry_exceeded));
   work_completion w = one();
@@ -344,7 +349,7 @@ TEST_P(cq_test, errors_keep_the_raw_codes) {
 }
 
 TEST_P(cq_test, entries_that_name_nothing_are_dropped_and_counted) {
-  ASSERT_TRUE(pair[0].send.post({.wr_id = 1}).ok());
+  ASSERT_TRUE(work_requests::post(pair[0].send, {.wr_id = 1}).ok());
   produce(send_done(0x42, 0));
   produce(send_done(0xffffff, 0));
   produce(send_done(qpn[0], 1));
@@ -359,7 +364,7 @@ TEST_P(cq_test, entries_that_name_nothing_are_dropped_and_counted) {
 
 TEST_P(cq_test, a_hostile_device_reaches_nothing_that_is_not_its_own) {
   std::mt19937 random(1);
-  ASSERT_TRUE(pair[0].send.post({.wr_id = 1}).ok());
+  ASSERT_TRUE(work_requests::post(pair[0].send, {.wr_id = 1}).ok());
   ASSERT_TRUE(pair[1].receive.post({.wr_id = 2}).ok());
   work_completion w[4];
   unsigned reported = 0;
@@ -376,7 +381,7 @@ TEST_P(cq_test, a_hostile_device_reaches_nothing_that_is_not_its_own) {
 }
 
 TEST_P(cq_test, arming_writes_the_record_and_then_the_doorbell) {
-  ASSERT_TRUE(pair[0].send.post({}).ok());
+  ASSERT_TRUE(work_requests::post(pair[0].send, {}).ok());
   produce(send_done(qpn[0], 0));
   one();
   queue.arm();
@@ -425,7 +430,7 @@ TEST_P(cq_test, each_syndrome_has_its_status) {
       if (k.syndrome == syndrome) expected = k.status, words = k.words;
     for (const bool of_send : {true, false}) {
       const status post_status =
-          of_send ? pair[0].send.post({.wr_id = syndrome})
+          of_send ? work_requests::post(pair[0].send, {.wr_id = syndrome})
                   : pair[0].receive.post({.wr_id = syndrome, .list = &buffer, .entries = 1});
       ASSERT_TRUE(post_status.ok());
       produce(failed(qpn[0], index & 0xffff, of_send, static_cast<cqe_syndrome>(syndrome)));
@@ -485,7 +490,7 @@ TEST_P(cq_test, a_request_for_the_next_completion_is_not_weakened) {
     ++number;
   }
   queue.arm();
-  ASSERT_TRUE(pair[0].send.post({}).ok());
+  ASSERT_TRUE(work_requests::post(pair[0].send, {}).ok());
   produce(send_done(qpn[0], 0));
   one();
   queue.arm(true);
@@ -496,7 +501,7 @@ TEST_P(cq_test, forgetting_a_queue_pair_keeps_the_others_in_order) {
   for (std::uint32_t start = 0; start < 20; ++start) {
     // At each position of the ring, the end of a round among them.
     for (std::uint32_t i = 0; i < 6; ++i)
-      ASSERT_TRUE(pair[i % 2].send.post({.wr_id = 100 * start + i}).ok());
+      ASSERT_TRUE(work_requests::post(pair[i % 2].send, {.wr_id = 100 * start + i}).ok());
     for (std::uint32_t i = 0; i < 6; ++i) produce(send_done(qpn[i % 2], start * 3 + i / 2));
     queue.forget(pair[1]);
     work_completion w[8];
@@ -506,8 +511,8 @@ TEST_P(cq_test, forgetting_a_queue_pair_keeps_the_others_in_order) {
     EXPECT_FALSE(queue.pending());
     for (std::uint32_t i = 0; i < 3; ++i)
       ASSERT_NE(pair[1].send.retire(static_cast<std::uint16_t>(start * 3 + i)), nullptr);
-    ASSERT_TRUE(pair[0].send.post({.wr_id = 7}).ok());
-    ASSERT_TRUE(pair[1].send.post({.wr_id = 8}).ok());
+    ASSERT_TRUE(work_requests::post(pair[0].send, {.wr_id = 7}).ok());
+    ASSERT_TRUE(work_requests::post(pair[1].send, {.wr_id = 8}).ok());
     produce(send_done(qpn[0], pair[0].send.posted() - 1));
     EXPECT_EQ(one().wr_id, 7u);
     ASSERT_NE(pair[1].send.retire(static_cast<std::uint16_t>(pair[1].send.posted() - 1)), nullptr);
@@ -516,7 +521,7 @@ TEST_P(cq_test, forgetting_a_queue_pair_keeps_the_others_in_order) {
     pair[0].send.accept(true), pair[1].send.accept(true);
     for (std::uint32_t i = 0; i < (start + 1) * 3; ++i)
       for (auto& p : pair) {
-        ASSERT_TRUE(p.send.post({}).ok());
+        ASSERT_TRUE(work_requests::post(p.send, {}).ok());
         ASSERT_NE(p.send.retire(static_cast<std::uint16_t>(i)), nullptr);
       }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 #include <freehca/queues/sq.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,9 @@
 
 namespace freehca::queues {
 namespace {
+
+using work_requests::send_opcode;
+using work_requests::send_request;
 
 using namespace layouts;
 using testing::doorbell_page;
@@ -58,11 +62,16 @@ struct datagram_test : ::testing::Test {
   image<wqe_data> data(std::size_t n, std::size_t at) {
     return memory.read<wqe_data>((n << shape.log_stride) + at);
   }
+  status posted(const send_request& r) { return work_requests::post(queue, r); }
+  template <class Request>
+  status posted(const Request& r) {
+    return queue.post(r);
+  }
   /// Refused, and nothing was touched.
   template <class Request>
   void refuses(const Request& r, driver_error why) {
     const auto before = ring();
-    EXPECT_TRUE(queue.post(r).is(why));
+    EXPECT_TRUE(posted(r).is(why));
     EXPECT_EQ(ring(), before);
     EXPECT_EQ(queue.posted(), 0u);
   }
@@ -112,7 +121,7 @@ TEST_F(datagram_test, one_that_is_known_at_run_time_is_the_same) {
     r.to = &group;
     r.remote_qpn = 0x123456;
     r.qkey = 0x80010203;
-    EXPECT_TRUE(queue.post(r).ok());
+    EXPECT_TRUE(work_requests::post(queue, r).ok());
     return ring();
   };
   EXPECT_EQ(typed(send_datagram{}, list[0]), any({.list = list, .entries = 1}));

@@ -7,6 +7,7 @@
 #include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
 #include <freehca/queues/xrc_requests.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include <gtest/gtest.h>
 
@@ -17,6 +18,9 @@
 
 namespace freehca::queues {
 namespace {
+
+using work_requests::send_opcode;
+using work_requests::send_request;
 
 using namespace layouts;
 using testing::doorbell_page;
@@ -170,7 +174,8 @@ void expect_the_same_bytes(bool extended, unsigned least) {
       r.list = list.data();
       r.entries = static_cast<unsigned>(list.size());
     }
-    const status one = any.post_typed(typed.queue), other = known_at_run_time.queue.post(r);
+    const status one = any.post_typed(typed.queue),
+                 other = work_requests::post(known_at_run_time.queue, r);
     ASSERT_EQ(one.code(), other.code()) << i;
     ASSERT_EQ(one.who(), other.who()) << i;
     ++(one.ok() ? posted : refused);
@@ -206,10 +211,11 @@ TEST(requests_test, extended_connections_name_the_queue_that_is_meant) {
   EXPECT_TRUE(q.queue.post(xrc<send>{{}, 0x1000000}).is(driver_error::bad_argument));
   EXPECT_TRUE(q.queue.post(send{}).is(driver_error::unsupported)) << "names no queue";
   EXPECT_TRUE(q.queue.post(xrc<local_invalidate>{}).is(driver_error::unsupported));
-  EXPECT_TRUE(q.queue.post({.remote_srqn = 0x1000000}).is(driver_error::bad_argument));
+  EXPECT_TRUE(
+      work_requests::post(q.queue, {.remote_srqn = 0x1000000}).is(driver_error::bad_argument));
   address peer;
   EXPECT_TRUE(q.queue.post(send_datagram{.to = {&peer}}).is(driver_error::unsupported));
-  EXPECT_TRUE(q.queue.post({.to = &peer}).is(driver_error::unsupported));
+  EXPECT_TRUE(work_requests::post(q.queue, {.to = &peer}).is(driver_error::unsupported));
   EXPECT_EQ(q.ring(), before);
   EXPECT_TRUE(q.queue.post(local_invalidate{}).ok()) << "is for nobody else";
   made_queue plain;
@@ -255,7 +261,7 @@ TEST(requests_test, requests_of_several_types_ring_once) {
   const send one{.wr_id = 1};
   EXPECT_TRUE(q.queue.post(rdma_write{.wr_id = 0}).ok());
   EXPECT_EQ(q.queue.post_many(&one, 1), 1u);
-  EXPECT_TRUE(q.queue.post(send_request{.wr_id = 2}).ok());
+  EXPECT_TRUE(work_requests::post(q.queue, {.wr_id = 2}).ok());
   EXPECT_FALSE(q.rang());
   q.queue.ring();
   EXPECT_TRUE(q.rang());
@@ -342,9 +348,11 @@ TEST(requests_test, a_list_may_be_as_long_as_a_message) {
 TEST(requests_test, an_atomic_may_have_entries_of_no_bytes) {
   made_queue q;
   const data_entry list[2] = {{1, 8, 2}, {3, 0, 4}};
-  EXPECT_TRUE(
-      q.queue.post({.list = list, .entries = 2, .opcode = send_opcode::fetch_and_add}).ok());
-  EXPECT_TRUE(q.queue.post({.list = list + 1, .entries = 1, .opcode = send_opcode::fetch_and_add})
+  EXPECT_TRUE(work_requests::post(
+                  q.queue, {.list = list, .entries = 2, .opcode = send_opcode::fetch_and_add})
+                  .ok());
+  EXPECT_TRUE(work_requests::post(
+                  q.queue, {.list = list + 1, .entries = 1, .opcode = send_opcode::fetch_and_add})
                   .is(driver_error::bad_argument));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 #include <freehca/queues/sq.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,8 @@
 
 namespace freehca::queues {
 namespace {
+
+using work_requests::send_opcode;
 
 using namespace layouts;
 using testing::doorbell_page;
@@ -68,14 +71,13 @@ TEST_F(sq_test, a_fresh_ring_is_the_softwares_and_stamped) {
 TEST_F(sq_test, a_send_with_everything) {
   make(4, 2, 0);
   const data_entry list[] = {{0x1000, 7, 0x800}, {0, 0, 0}, {0x2000, 9, 0x900}};
-  ASSERT_TRUE(queue
-                  .post({.wr_id = 42,
-                         .list = list,
-                         .entries = 3,
-                         .opcode = send_opcode::send_with_immediate,
-                         .solicited = true,
-                         .fence = true,
-                         .immediate = 0xabcd1234})
+  ASSERT_TRUE(work_requests::post(queue, {.wr_id = 42,
+                                          .list = list,
+                                          .entries = 3,
+                                          .opcode = send_opcode::send_with_immediate,
+                                          .solicited = true,
+                                          .fence = true,
+                                          .immediate = 0xabcd1234})
                   .ok());
   EXPECT_FALSE(control(0).get<&wqe_ctrl::owner>());
   EXPECT_EQ(control(0).get<&wqe_ctrl::opcode>(), wqe_opcode::send_imm);
@@ -95,26 +97,24 @@ TEST_F(sq_test, a_send_with_everything) {
 TEST_F(sq_test, rdma_and_atomics_name_the_other_side) {
   make(4, 1, 0);
   const data_entry list{0x1000, 8, 0x800};
-  ASSERT_TRUE(queue
-                  .post({.list = &list,
-                         .entries = 1,
-                         .opcode = send_opcode::rdma_read,
-                         .signaled = false,
-                         .rkey = 0x77,
-                         .remote_address = 0x1122334455667788})
+  ASSERT_TRUE(work_requests::post(queue, {.list = &list,
+                                          .entries = 1,
+                                          .opcode = send_opcode::rdma_read,
+                                          .signaled = false,
+                                          .rkey = 0x77,
+                                          .remote_address = 0x1122334455667788})
                   .ok());
   const auto remote = memory.read<wqe_remote_address>(entry(0) + 16);
   EXPECT_EQ(remote.get<&wqe_remote_address::remote_address>(), 0x1122334455667788u);
   EXPECT_EQ(remote.get<&wqe_remote_address::rkey>(), 0x77u);
   EXPECT_EQ(control(0).get<&wqe_ctrl::cq_update>(), wqe_completion::none);
-  ASSERT_TRUE(queue
-                  .post({.list = &list,
-                         .entries = 1,
-                         .opcode = send_opcode::compare_and_swap,
-                         .rkey = 0x77,
-                         .remote_address = 8,
-                         .swap_or_add = 5,
-                         .compare = 6})
+  ASSERT_TRUE(work_requests::post(queue, {.list = &list,
+                                          .entries = 1,
+                                          .opcode = send_opcode::compare_and_swap,
+                                          .rkey = 0x77,
+                                          .remote_address = 8,
+                                          .swap_or_add = 5,
+                                          .compare = 6})
                   .ok());
   const auto operands = memory.read<wqe_atomic>(entry(1) + 32);
   EXPECT_EQ(operands.get<&wqe_atomic::swap_add>(), 5u);
@@ -130,10 +130,9 @@ TEST_F(sq_test, inline_segments_do_not_cross_basic_blocks) {
   for (std::uint32_t length : {1u, 27u, 28u, 29u, 88u, 89u, 200u}) {
     queue.reset();
     queue.accept(true);
-    ASSERT_TRUE(queue
-                    .post({.inline_bytes = payload.data(),
-                           .inline_length = length,
-                           .opcode = send_opcode::rdma_write})
+    ASSERT_TRUE(work_requests::post(queue, {.inline_bytes = payload.data(),
+                                            .inline_length = length,
+                                            .opcode = send_opcode::rdma_write})
                     .ok());
     std::size_t at = entry(0) + 32, got = 0;
     const std::size_t end = entry(0) + control(0).get<&wqe_ctrl::ds>() * 16;
@@ -154,7 +153,9 @@ TEST_F(sq_test, inline_of_nothing_is_a_wqe_without_data) {
   make(2, 1, 16);
   const std::byte nothing{};
   ASSERT_TRUE(
-      queue.post({.inline_bytes = &nothing, .inline_length = 0, .opcode = send_opcode::send}).ok());
+      work_requests::post(
+          queue, {.inline_bytes = &nothing, .inline_length = 0, .opcode = send_opcode::send})
+          .ok());
   EXPECT_EQ(control(0).get<&wqe_ctrl::ds>(), 1u);
 }
 
@@ -178,20 +179,23 @@ TEST_F(sq_test, what_does_not_fit_leaves_the_ring_alone) {
   const data_entry list[] = {{0, 1, 0}, {0, 1, 0}};
   const data_entry huge{0, (1u << 20) + 1, 0};
   const data_entry wide{0, 0x80000000u, 0};
-  EXPECT_TRUE(queue.post({.list = list, .entries = 2}).is(driver_error::bad_argument));
-  EXPECT_TRUE(queue.post({.list = &huge, .entries = 1}).is(driver_error::bad_argument));
-  EXPECT_TRUE(queue.post({.list = &wide, .entries = 1}).is(driver_error::bad_argument));
-  EXPECT_TRUE(queue.post({.inline_bytes = payload.data(), .inline_length = 17})
+  EXPECT_TRUE(
+      work_requests::post(queue, {.list = list, .entries = 2}).is(driver_error::bad_argument));
+  EXPECT_TRUE(
+      work_requests::post(queue, {.list = &huge, .entries = 1}).is(driver_error::bad_argument));
+  EXPECT_TRUE(
+      work_requests::post(queue, {.list = &wide, .entries = 1}).is(driver_error::bad_argument));
+  EXPECT_TRUE(work_requests::post(queue, {.inline_bytes = payload.data(), .inline_length = 17})
                   .is(driver_error::bad_argument));
-  EXPECT_TRUE(queue
-                  .post({.inline_bytes = payload.data(),
-                         .inline_length = 4,
-                         .opcode = send_opcode::rdma_read})
+  EXPECT_TRUE(work_requests::post(queue, {.inline_bytes = payload.data(),
+                                          .inline_length = 4,
+                                          .opcode = send_opcode::rdma_read})
                   .is(driver_error::bad_argument));
-  EXPECT_TRUE(queue.post({.list = list, .entries = 1, .opcode = send_opcode::fetch_and_add})
-                  .is(driver_error::unsupported));
+  EXPECT_TRUE(
+      work_requests::post(queue, {.list = list, .entries = 1, .opcode = send_opcode::fetch_and_add})
+          .is(driver_error::unsupported));
   queue.accept(false);
-  EXPECT_TRUE(queue.post({}).is(driver_error::bad_state));
+  EXPECT_TRUE(work_requests::post(queue, {}).is(driver_error::bad_state));
   EXPECT_EQ(ring_bytes(), before);
   EXPECT_EQ(queue.outstanding(), 0u);
 }
@@ -199,14 +203,14 @@ TEST_F(sq_test, what_does_not_fit_leaves_the_ring_alone) {
 TEST_F(sq_test, full_is_full_and_room_comes_with_completions) {
   make(4, 1, 0);
   for (std::uint32_t i = 0; i < queue.most_outstanding(); ++i)
-    ASSERT_TRUE(queue.post({.wr_id = i}).ok());
+    ASSERT_TRUE(work_requests::post(queue, {.wr_id = i}).ok());
   const auto before = ring_bytes();
-  EXPECT_TRUE(queue.post({}).is(driver_error::queue_full));
+  EXPECT_TRUE(work_requests::post(queue, {}).is(driver_error::queue_full));
   EXPECT_EQ(ring_bytes(), before);
   const posted_request* const oldest = queue.retire(0);
   ASSERT_NE(oldest, nullptr);
   EXPECT_EQ(oldest->wr_id, 0u);
-  EXPECT_TRUE(queue.post({}).ok());
+  EXPECT_TRUE(work_requests::post(queue, {}).ok());
 }
 
 TEST_F(sq_test, owner_bits_turn_with_each_round_and_blocks_ahead_are_stamped) {
@@ -215,7 +219,8 @@ TEST_F(sq_test, owner_bits_turn_with_each_round_and_blocks_ahead_are_stamped) {
                                {6, 1, 1}, {7, 1, 1}, {8, 1, 1}, {9, 1, 1}, {10, 1, 1}};
   for (std::uint32_t n = 0; n < 5 * shape.entries(); ++n) {
     ASSERT_TRUE(
-        queue.post({.wr_id = n, .list = list, .entries = 10, .opcode = send_opcode::rdma_write})
+        work_requests::post(
+            queue, {.wr_id = n, .list = list, .entries = 10, .opcode = send_opcode::rdma_write})
             .ok());
     ASSERT_EQ(control(n).get<&wqe_ctrl::owner>(), (n & shape.entries()) != 0);
     for (unsigned i = 0; i < 10; ++i)
@@ -234,7 +239,7 @@ TEST_F(sq_test, owner_bits_turn_with_each_round_and_blocks_ahead_are_stamped) {
 TEST_F(sq_test, the_sixteen_bit_counter_wraps) {
   make(3, 1, 0);
   for (std::uint32_t n = 0; n < 0x10000 + 100; ++n) {
-    ASSERT_TRUE(queue.post({.wr_id = n}).ok());
+    ASSERT_TRUE(work_requests::post(queue, {.wr_id = n}).ok());
     const posted_request* const done = queue.retire(static_cast<std::uint16_t>(n));
     ASSERT_NE(done, nullptr);
     ASSERT_EQ(done->wr_id, n);
@@ -244,7 +249,7 @@ TEST_F(sq_test, the_sixteen_bit_counter_wraps) {
 TEST_F(sq_test, a_completion_retires_the_unsignaled_before_it) {
   make(4, 1, 0);
   for (std::uint32_t i = 0; i < 4; ++i)
-    ASSERT_TRUE(queue.post({.wr_id = i, .signaled = i == 3}).ok());
+    ASSERT_TRUE(work_requests::post(queue, {.wr_id = i, .signaled = i == 3}).ok());
   EXPECT_EQ(queue.retire(3)->wr_id, 3u);
   EXPECT_EQ(queue.outstanding(), 0u);
 }
@@ -253,11 +258,11 @@ TEST_F(sq_test, what_the_device_tells_nothing_of_retires_in_the_order_of_posting
   make(4, 1, 0);
   EXPECT_EQ(queue.retire_oldest(), nullptr) << "nothing is posted";
   for (std::uint32_t i = 0; i < 4; ++i)
-    ASSERT_TRUE(queue.post({.wr_id = i, .signaled = i % 2 == 0}).ok());
+    ASSERT_TRUE(work_requests::post(queue, {.wr_id = i, .signaled = i % 2 == 0}).ok());
   EXPECT_EQ(queue.retire(1)->wr_id, 1u);
   for (std::uint32_t i = 2; i < 4; ++i) EXPECT_EQ(queue.retire_oldest()->wr_id, i);
   EXPECT_EQ(queue.retire_oldest(), nullptr);
-  ASSERT_TRUE(queue.post({}).ok());
+  ASSERT_TRUE(work_requests::post(queue, {}).ok());
   queue.close();
   EXPECT_EQ(queue.retire_oldest(), nullptr) << "a closed queue has forgotten";
 }
@@ -265,8 +270,8 @@ TEST_F(sq_test, what_the_device_tells_nothing_of_retires_in_the_order_of_posting
 TEST_F(sq_test, indexes_of_the_device_are_not_trusted) {
   make(4, 1, 0);
   EXPECT_EQ(queue.retire(0), nullptr) << "nothing is posted";
-  ASSERT_TRUE(queue.post({}).ok());
-  ASSERT_TRUE(queue.post({}).ok());
+  ASSERT_TRUE(work_requests::post(queue, {}).ok());
+  ASSERT_TRUE(work_requests::post(queue, {}).ok());
   for (std::uint32_t i = 2; i <= 0xffff; ++i)
     ASSERT_EQ(queue.retire(static_cast<std::uint16_t>(i)), nullptr) << i;
   EXPECT_EQ(queue.outstanding(), 2u);

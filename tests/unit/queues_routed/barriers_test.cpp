@@ -14,6 +14,7 @@
 #include <freehca/queues/rq.hpp>
 #include <freehca/queues/sq.hpp>
 #include <freehca/queues/srq.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include <gtest/gtest.h>
 
@@ -29,6 +30,9 @@
 
 namespace freehca::queues {
 namespace {
+
+using work_requests::send_opcode;
+using work_requests::send_request;
 
 using namespace layouts;
 using namespace freehca::testing;
@@ -86,7 +90,7 @@ struct send_world {
     of_inline.inline_length = most_inline;
     // Once round, so that no place is as reset() left it, and the next post prepares a run.
     for (; queue.posted() < shape.entries();) {
-      EXPECT_TRUE(queue.post(of_list).ok());
+      EXPECT_TRUE(work_requests::post(queue, of_list).ok());
       EXPECT_NE(queue.retire(static_cast<std::uint16_t>(queue.posted() - 1)), nullptr);
     }
     first = queue.posted();
@@ -159,7 +163,7 @@ std::string requests_of_one_block(const trial& which, barrier_sites& sites) {
   EXPECT_EQ(w.shape.log_stride, 6);
   return w.explore(
       [&] {
-        EXPECT_TRUE(w.queue.post(w.of_list).ok());
+        EXPECT_TRUE(work_requests::post(w.queue, w.of_list).ok());
         EXPECT_TRUE(
             w.queue
                 .post(compare_and_swap{
@@ -245,8 +249,8 @@ std::string two(send_world& w, const send_request& first, const send_request& se
   EXPECT_EQ(w.shape.log_stride, 8);
   return w.explore(
       [&] {
-        EXPECT_TRUE(w.queue.post(first).ok());
-        EXPECT_TRUE(w.queue.post_and_ring(second).ok());
+        EXPECT_TRUE(work_requests::post(w.queue, first).ok());
+        EXPECT_TRUE(work_requests::post_and_ring(w.queue, second).ok());
       },
       which, sites);
 }

@@ -7,6 +7,7 @@
 #include <freehca/queues/rq.hpp>
 #include <freehca/queues/sq.hpp>
 #include <freehca/queues/srq.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 #include <gtest/gtest.h>
 
@@ -48,6 +49,8 @@ namespace freehca::queues {
 namespace {
 
 using namespace layouts;
+using work_requests::send_opcode;
+using work_requests::send_request;
 
 struct store_order_test : ::testing::Test {
   access_log log;
@@ -115,7 +118,7 @@ TEST_P(wqe_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
         const auto before = ring_words;
         const auto slots_before = slots;
         sq copy = queue;
-        ASSERT_TRUE(copy.post(request).ok());
+        ASSERT_TRUE(work_requests::post(copy, request).ok());
         const std::byte* at = ring + ((std::size_t{n} & (shape.entries() - 1)) << shape.log_stride);
         finished.assign(at, at + 256);
         ring_words = before;
@@ -136,7 +139,7 @@ TEST_P(wqe_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
               << n << " block " << block;
         }
       };
-      ASSERT_TRUE(queue.post(request).ok());
+      ASSERT_TRUE(work_requests::post(queue, request).ok());
       after_store = nullptr;
     }
     EXPECT_GE(moments, 8u);

@@ -20,7 +20,6 @@
 
 #include <freehca/queues/address.hpp>
 #include <freehca/queues/data_entry.hpp>
-#include <freehca/queues/work_request.hpp>
 
 namespace freehca::queues {
 

@@ -20,7 +20,6 @@
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq_shape.hpp>
 #include <freehca/queues/work_completion.hpp>
-#include <freehca/queues/work_request.hpp>
 #include <freehca/queues/wqe_stores.hpp>
 
 namespace freehca::queues {
@@ -78,8 +77,6 @@ class sq {
     not_told none;
     return post_by(none, request);
   }
-  /// The same of a request whose opcode is known at run time alone.
-  status post(const send_request& request);
 
   /// Posts requests[0], requests[1] and so on, `count` of them, each with `flags` in place of its
   /// own. ring() tells the device of them. Returns how many were posted. When there are fewer than
@@ -100,11 +97,6 @@ class sq {
   [[gnu::always_inline]] status post_and_ring(const Request& request) {
     told_by_doorbell by;
     return post_by(by, request);
-  }
-  status post_and_ring(const send_request& request) {
-    const status posted = post(request);
-    if (posted.ok()) ring_doorbell();
-    return posted;
   }
 
   /// The same by BlueFlame, where it takes the request; else by a doorbell. It is worth its price
@@ -164,7 +156,6 @@ class sq {
   /// The most that are prepared at once, so that no post takes much longer than others.
   static constexpr std::uint32_t most_prepared = 64;
 
-  [[gnu::noinline]] status post_any(const send_request& request);
   /// Settles what a run of requests needs that begins at head_: afterwards next_ has room.
   [[gnu::noinline, gnu::cold]] status prepare();
   template <class Request>

@@ -14,8 +14,8 @@
 #include <freehca/layouts/word.hpp>
 #include <freehca/layouts/wqe.hpp>
 
+#include <freehca/queues/receive_request.hpp>
 #include <freehca/queues/work_completion.hpp>
-#include <freehca/queues/work_request.hpp>
 #include <freehca/queues/wqe_stores.hpp>
 
 namespace freehca::queues {

@@ -16,6 +16,7 @@
 #include <freehca/layouts/word.hpp>
 #include <freehca/layouts/wqe.hpp>
 
+#include <freehca/queues/receive_request.hpp>
 #include <freehca/queues/requests.hpp>
 
 namespace freehca::queues {
