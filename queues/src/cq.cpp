@@ -96,7 +96,7 @@ unsigned cq::take(work_completion* to, unsigned most) {
             ++to;
             return true;
           });
-  release();
+  tell_consumer();
   return taken;
 }
 
@@ -136,7 +136,7 @@ inline unsigned cq::took_one(std::byte* entry) {
   if (entry == last_) [[unlikely]]
     go_to(consumer() + 1);
   else at_ = entry + stride_;
-  release();
+  tell_consumer();
   return 1;
 }
 
@@ -253,7 +253,7 @@ void cq::forget(const qp_rings& pair) {
   if (gone == 0) return;
   go_to(consumer + gone);
   barrier::dma_store_to_dma_store();
-  release();
+  tell_consumer();
 }
 
 const char* name_of(completion_status s) {

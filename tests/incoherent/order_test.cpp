@@ -16,7 +16,6 @@
 #include <vector>
 
 #include <freehca/in_process/processor_cache.hpp>
-#include <freehca/work_requests/send_request.hpp>
 
 namespace freehca::queues {
 namespace {
@@ -130,7 +129,7 @@ TEST(order, a_receive_is_counted_when_it_is_in_memory) {
   const data_entry list[] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
   w.begin();
   for (const unsigned entries : {1u, 1u, 6u, 1u})
-    ASSERT_TRUE(work_requests::post_and_ring(queue, {.list = list, .entries = entries}).ok());
+    ASSERT_TRUE(queue.post_and_ring({.list = list, .entries = entries}).ok());
   w.end();
   for (const auto& v : w.seen)
     for (std::uint32_t n = 0; n < watched_memory::count_in(v); ++n)
@@ -152,7 +151,7 @@ TEST(order, a_shared_receive_is_counted_when_it_is_in_memory) {
   const data_entry list[] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 2, 3}, {4, 5, 6}};
   w.begin();
   for (const unsigned entries : {1u, 1u, 5u, 1u})
-    ASSERT_TRUE(work_requests::post_and_ring(queue, {.list = list, .entries = entries}).ok());
+    ASSERT_TRUE(queue.post_and_ring({.list = list, .entries = entries}).ok());
   w.end();
   // Entries are posted in the order of their places, as none has come back.
   for (const auto& v : w.seen)

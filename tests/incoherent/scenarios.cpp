@@ -77,7 +77,7 @@ struct pair_world {
   queues::remote_memory there() { return {target.address(), target.key}; }
   template <class Request>
   void done(unsigned side, const Request& r) {
-    const status posted = work_requests::post_and_ring(pair.send(side), r);
+    const status posted = testing::post_and_ring(pair.send(side), r);
     ASSERT_TRUE(posted.ok()) << words(posted);
     const queues::work_completion w = pair.next(side);
     ASSERT_TRUE(w.ok()) << name_of(w.status);

@@ -348,6 +348,20 @@ TEST_P(cq_test, errors_keep_the_raw_codes) {
   EXPECT_STREQ(name_of(completion_status::flushed), "flushed");
 }
 
+TEST_P(cq_test, a_look_at_forged_entries_alone_gives_their_places_back) {
+  for (unsigned i = 0; i < 3; ++i) produce(send_done(0x7777, i));
+  EXPECT_EQ(queue.look(8, [](const completion_view&) { ADD_FAILURE(); }), 0u);
+  EXPECT_EQ(queue.dropped(), 3u);
+  EXPECT_EQ(record.word(0), 3u);
+}
+
+TEST_P(cq_test, a_queue_that_is_closed_releases_nothing) {
+  queue.close();
+  EXPECT_EQ(queue.look(8, [](const completion_view&) { ADD_FAILURE(); }), 0u);
+  queue.release();
+  EXPECT_EQ(record.word(0), 0u);
+}
+
 TEST_P(cq_test, entries_that_name_nothing_are_dropped_and_counted) {
   ASSERT_TRUE(work_requests::post(pair[0].send, {.wr_id = 1}).ok());
   produce(send_done(0x42, 0));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Requests as types, against the same requests with an opcode that is known at run time alone; and
-// batches of them.
+// Requests as types, against the same requests with an opcode that is known at run time alone and
+// against bytes put together from the tables. Runs of requests, and streams.
 #include <freehca/queues/masked_atomics.hpp>
 #include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
@@ -11,9 +11,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 #include <vector>
 
+#include "reference_wqe.hpp"
 #include "ring_fixture.hpp"
 
 namespace freehca::queues {
@@ -50,6 +52,16 @@ struct made_queue {
     queue.accept(true);
   }
   std::vector<std::byte> ring() { return {memory.at(0), memory.at(shape.bytes())}; }
+  /// The bytes of the last WQE that was posted, without its owner bit.
+  std::vector<std::byte> last_posted() {
+    const std::size_t at = std::size_t{(queue.posted() - 1) & (shape.entries() - 1)}
+                           << shape.log_stride;
+    auto head = memory.read<wqe_ctrl>(at);
+    std::vector<std::byte> bytes(memory.at(at), memory.at(at + 16 * head.get<&wqe_ctrl::ds>()));
+    head.set<&wqe_ctrl::owner>(false);
+    std::memcpy(bytes.data(), head.data(), wqe_ctrl::bytes);
+    return bytes;
+  }
   bool rang() { return doorbells.word(uar::send_doorbell) != 0; }
 };
 
@@ -180,6 +192,9 @@ void expect_the_same_bytes(bool extended, unsigned least) {
     ASSERT_EQ(one.who(), other.who()) << i;
     ++(one.ok() ? posted : refused);
     ASSERT_EQ(typed.ring(), known_at_run_time.ring()) << i;
+    if (one.ok()) {
+      ASSERT_TRUE(testing::reference_wqe(r, extended).is(typed.last_posted())) << i;
+    }
     for (made_queue* q : {&typed, &known_at_run_time})
       while (q->queue.outstanding() > 6) ASSERT_NE(q->queue.retire_oldest(), nullptr);
   }
@@ -302,6 +317,40 @@ TEST(requests_test, many_are_the_bytes_of_as_many_single_posts) {
           }
       }
     }
+}
+
+/// `count` requests of a type that has lists, each shorter than the queue allows, on rings that were
+/// used before.
+template <class Request>
+void expect_lists_are_counted_apart(Request like, unsigned count) {
+  made_queue many, single;
+  for (unsigned n = 0; n < 60; n += count) {
+    const data_entry entries[] = {{0x1000 + n, 8, 1}, {}, {0x2000 + n, 16, 2}};
+    std::vector<Request> requests(count, like);
+    for (unsigned i = 0; i < count; ++i) {
+      requests[i].wr_id = n + i;
+      requests[i].data = {entries, 1 + i % 3};
+      ASSERT_TRUE(single.queue.post(requests[i]).ok());
+    }
+    ASSERT_EQ(many.queue.post_many(requests.data(), count, like.flags), count);
+    EXPECT_EQ(many.ring(), single.ring()) << n;
+    while (single.queue.outstanding() != 0) {
+      const posted_request *const one = single.queue.retire_oldest(), *const of_many =
+                                                                          many.queue
+                                                                              .retire_oldest();
+      ASSERT_NE(of_many, nullptr);
+      EXPECT_EQ(of_many->wr_id, one->wr_id);
+      EXPECT_EQ(of_many->bytes, one->bytes) << "the most that an answer may bring";
+    }
+  }
+}
+
+TEST(requests_test, each_list_of_many_is_counted_apart) {
+  for (const unsigned count : {3u, 4u, 6u, 8u}) {
+    expect_lists_are_counted_apart(rdma_write_list{}, count);
+    expect_lists_are_counted_apart(rdma_read_list{}, count);
+    expect_lists_are_counted_apart(send_list{}, count);
+  }
 }
 
 TEST(requests_test, many_end_before_the_first_that_is_refused) {

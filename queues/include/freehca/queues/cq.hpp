@@ -69,13 +69,14 @@ class cq {
   }
 
   /// The same, each given to sink(const completion_view&), and copied nowhere. The views are good
-  /// until release(), which gives the places of their entries back to the device; each other
-  /// function that takes completions releases them too. The sink uses no function of this queue,
-  /// and removes no queue pair. It may post what needs no place that is not released yet.
+  /// until release(), which gives the places of their entries back to the device. Each other
+  /// function that takes completions, arm(), forget() and a look() that finds nothing to give
+  /// release them too. The sink uses no function of this queue, and removes no queue pair. It may
+  /// post what needs no place that is not released yet.
   template <class Sink>
   [[gnu::always_inline]] unsigned look(unsigned most, Sink&& sink) {
     if (!pending() || most == 0) return 0;
-    return walk<false>(
+    const unsigned given = walk<false>(
         most,
         [&sink](const auto&... of) __attribute__((always_inline)) {
           completion_view view;
@@ -83,12 +84,14 @@ class cq {
           sink(static_cast<const completion_view&>(view));
         },
         nullptr);
+    // Entries that were dropped alone: no caller releases their places.
+    if (given == 0) [[unlikely]]
+      tell_consumer();
+    return given;
   }
   /// After look(): the device may use the places of the entries that were looked at.
   [[gnu::always_inline]] void release() {
-    barrier::dma_load_to_store();
-    dma::store_be32(record_.host, consumer_counter());
-    cache::clean(record_.host, layouts::cq_doorbell_record::bytes);
+    if (is_open()) tell_consumer();
   }
 
   /// Is there an entry that poll() would take?
@@ -123,21 +126,25 @@ class cq {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
+  [[gnu::always_inline]] void tell_consumer() {
+    barrier::dma_load_to_store();
+    dma::store_be32(record_.host, consumer_counter());
+    cache::clean(record_.host, layouts::cq_doorbell_record::bytes);
+  }
+
   using rows = layouts::cqe_rows;
   static constexpr std::uint32_t counter_mask = 0xffffff;
   static constexpr std::size_t last_word = layouts::cqe::bytes - 8;
   // Of words as they stand in memory: what is only tested needs no swap.
   static constexpr std::uint64_t owner = layouts::bit_in_memory<&rows::owner>;
   static constexpr std::uint64_t sent = layouts::bit_in_memory<&rows::is_send>;
-  /// Bit 4 of the opcode sets errors, the mark of a resize, reads, atomics and memory management
-  /// apart.
-  static constexpr std::uint64_t special = layouts::swap_be(layouts::in_word<&rows::opcode>(0x10));
 
   [[gnu::always_inline]] static std::uint64_t last_word_of(const std::byte* entry) {
     return layouts::swap_be(dma::load_be64(entry + last_word));
   }
   /// The upper half of the entry's last byte: owner, is_send, a reserved bit and bit 4 of the
-  /// opcode. One comparison of it tells the most common entries.
+  /// opcode, which errors, the mark of a resize, reads, atomics and memory management have. One
+  /// comparison of it tells the most common entries.
   [[gnu::always_inline]] static constexpr unsigned top_of(std::uint64_t word) {
     return std::endian::native == std::endian::little ? static_cast<unsigned>(word >> 60)
                                                       : static_cast<unsigned>(word >> 4 & 0xf);

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <freehca/layouts/word.hpp>
 #include <freehca/layouts/wqe.hpp>
@@ -198,8 +199,9 @@ using rdma_read_list = rdma_read_of<data_list>;
 /// brought into the form of the ring once.
 template <class Request>
 class stream {
+  static_assert(std::is_same_v<Request, rdma_write> || std::is_same_v<Request, rdma_read>);
+
  public:
-  static constexpr bool alike = true;
   struct place {
     std::uint64_t wr_id = 0;
     std::uint64_t here = 0;   ///< bytes behind the address of the data
@@ -229,6 +231,10 @@ class stream {
   data_entry_in_ring data_;
   const place* places_;
 };
+template <class T>
+inline constexpr bool is_stream = false;
+template <class Request>
+inline constexpr bool is_stream<stream<Request>> = true;
 
 /// 8 bytes, atomic among this device's own atomics. `data`: where the value before goes.
 struct compare_and_swap {

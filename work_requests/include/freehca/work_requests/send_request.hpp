@@ -63,8 +63,9 @@ struct send_request {
 };
 
 /// Writes one WQE, as sq::post() does with a typed request, and with its errors. Besides
-/// driver_error::bad_argument: a list and inline bytes, inline bytes where an answer comes back,
-/// data of an opcode that has none, an atomic with other data than one entry of 8 bytes.
+/// driver_error::bad_argument, whatever the queue is: a list and inline bytes, inline bytes where
+/// an answer comes back, data of an opcode that has none. Also an atomic whose data are not one
+/// entry of 8 bytes.
 status post(queues::sq& to, const send_request& request);
 
 /// The same, and tells the device of it.
