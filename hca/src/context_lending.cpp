@@ -10,7 +10,7 @@ namespace freehca {
 void context_tables::start_mapping() {
   if (!mapping_.empty()) return;
   unsigned entries = 0;
-  while (block* b = wanted_.front()) {
+  while (block* b = map_pending_.front()) {
     if (b->references == 0) {
       b->unlink();
       b->state = block_state::absent;
@@ -22,7 +22,7 @@ void context_tables::start_mapping() {
       // If memory is being taken back, it may be enough, and the block waits for it. If no memory
       // is being taken back, the requests for the block fail.
       release_spares();
-      if (entries > 0 || !unmapping_.empty() || !unwanted_.empty()) break;
+      if (entries > 0 || !unmapping_.empty() || !unmap_pending_.empty()) break;
       b->unlink();
       b->state = block_state::absent;
       fail_requests_on(*b, s, which::those_that_map);
@@ -107,9 +107,9 @@ void context_tables::end_mapping() {
 
 void context_tables::start_unmapping() {
   if (held_up_may_go())
-    while (block* b = held_up_.pop_front()) unwanted_.push_back(*b);
+    while (block* b = held_up_.pop_front()) unmap_pending_.push_back(*b);
   if (!unmapping_.empty()) return;
-  block* const first = unwanted_.pop_front();
+  block* const first = unmap_pending_.pop_front();
   if (first == nullptr) return;
   unmap_.restart();
   first->state = block_state::unmapping;
@@ -127,11 +127,12 @@ void context_tables::start_unmapping() {
   commands_->submit(unmap_);
 }
 
-/// Adds the unwanted neighbours of a block to unmapping_, in the order of their addresses.
+/// Adds the neighbours of a block that are in state unmap_pending to unmapping_, in the order of
+/// their addresses.
 void context_tables::add_neighbours(block& b) {
   const auto t = static_cast<unsigned>(b.table);
   const auto take = [this](block& other, bool before) {
-    if (other.state != block_state::unwanted) return false;
+    if (other.state != block_state::unmap_pending) return false;
     other.unlink();
     other.state = block_state::unmapping;
     if (before) unmapping_.push_front(other);
@@ -157,17 +158,17 @@ void context_tables::end_unmapping() {
       } else if (outcome.is(transport_error::timeout) &&
                  commands_->in_doubt(lease_kind::slot) > 0) {
         // The command was not posted, so the firmware does not know of it.
-        b->state = block_state::unwanted;
+        b->state = block_state::unmap_pending;
         held_up_.push_back(*b);
       } else {
-        b->state = block_state::stuck;
+        b->state = block_state::held_until_reset;
       }
       continue;
     }
     take_back(*b);
     if (b->references == 0) continue;
-    b->state = block_state::wanted;
-    wanted_.push_back(*b);
+    b->state = block_state::map_pending;
+    map_pending_.push_back(*b);
   }
 }
 
@@ -189,12 +190,12 @@ void context_tables::settled(lease&, const settlement& end, void* of) noexcept {
     // A late answer: UNMAP_ICM succeeded, or MAP_ICM failed.
     self.take_back(b);
   } else if (was_unmap) {
-    b.state = block_state::stuck;
+    b.state = block_state::held_until_reset;
   } else {
     // MAP_ICM succeeded late, so the device has the block. No request wants it: all failed when the
     // answer did not come.
-    b.state = block_state::unwanted;
-    self.unwanted_.push_back(b);
+    b.state = block_state::unmap_pending;
+    self.unmap_pending_.push_back(b);
   }
 }
 

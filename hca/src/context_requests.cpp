@@ -60,7 +60,7 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
 }
 
 bool context_tables::usable(const block& b) {
-  return b.state != block_state::doubtful && b.state != block_state::stuck;
+  return b.state != block_state::doubtful && b.state != block_state::held_until_reset;
 }
 
 std::uint32_t context_tables::first_usable(context_group group, std::uint32_t first,
@@ -84,13 +84,13 @@ void context_tables::reference(block& b) {
   ++b.references;
   switch (b.state) {
     case block_state::absent:
-      b.state = block_state::wanted;
-      wanted_.push_back(b);
+      b.state = block_state::map_pending;
+      map_pending_.push_back(b);
       break;
     case block_state::spare:
       --spare_count_;
       [[fallthrough]];
-    case block_state::unwanted:
+    case block_state::unmap_pending:
       b.unlink();
       b.state = block_state::mapped;
       break;
@@ -109,8 +109,8 @@ void context_tables::release(block& b) {
 /// oldest is taken back.
 void context_tables::give_up(block& b) {
   if (most_spares_ == 0) {
-    b.state = block_state::unwanted;
-    return unwanted_.push_back(b);
+    b.state = block_state::unmap_pending;
+    return unmap_pending_.push_back(b);
   }
   if (spares_.empty()) spares_due_ = clock::after(platform_.now(), spare_ns_);
   b.state = block_state::spare;
@@ -118,16 +118,16 @@ void context_tables::give_up(block& b) {
   if (++spare_count_ <= most_spares_) return;
   block& oldest = *spares_.pop_front();
   --spare_count_;
-  oldest.state = block_state::unwanted;
-  unwanted_.push_back(oldest);
+  oldest.state = block_state::unmap_pending;
+  unmap_pending_.push_back(oldest);
 }
 
 void context_tables::release_spares() {
   if (spares_.empty()) return;
   fresh_ = true;
   while (block* b = spares_.pop_front()) {
-    b->state = block_state::unwanted;
-    unwanted_.push_back(*b);
+    b->state = block_state::unmap_pending;
+    unmap_pending_.push_back(*b);
   }
   spare_count_ = 0;
 }
@@ -143,9 +143,9 @@ void context_tables::fail_requests_on(const block& b, status why, which of) {
 
 bool context_tables::fulfilled(const context_request& r) const {
   for (const block* b = nullptr; (b = next_block(r, b)) != nullptr;) {
-    const bool done = r.maps_
-                          ? b->state == block_state::mapped
-                          : b->state != block_state::unwanted && b->state != block_state::unmapping;
+    const bool done =
+        r.maps_ ? b->state == block_state::mapped
+                : b->state != block_state::unmap_pending && b->state != block_state::unmapping;
     if (!done) return false;
   }
   return true;

@@ -44,8 +44,8 @@ void context_tables::close() {
 }
 
 bool context_tables::idle() const {
-  return waiting_.empty() && mapping_.empty() && unmapping_.empty() && wanted_.empty() &&
-         unwanted_.empty();
+  return waiting_.empty() && mapping_.empty() && unmapping_.empty() && map_pending_.empty() &&
+         unmap_pending_.empty();
 }
 
 unsigned context_tables::poll() {

@@ -104,7 +104,7 @@ void device::on_notify(void* self, unsigned vector) noexcept {
   static_cast<device*>(self)->on_interrupt(vector);
 }
 
-void device::lost() {
+void device::mark_as_lost() {
   fail(transport_error::gone);
 }
 

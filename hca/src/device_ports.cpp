@@ -20,7 +20,7 @@ layouts::port_type capabilities::link_layer(unsigned port) const {
 void port_control::settled(lease&, const settlement& end, void* port) noexcept {
   auto& p = *static_cast<port_control*>(port);
   p.changing = false;
-  if (!end.by_reset) p.open = end.answer.ok() ? p.wanted : !p.wanted;
+  if (!end.by_reset) p.open = end.answer.ok() ? p.requested : !p.requested;
 }
 
 bool device_ports::changing() const {

@@ -72,7 +72,7 @@ bool device_sequence::next_step() {
   return more;
 }
 
-void device_sequence::blame(bring_up_step step, status why) {
+void device_sequence::record_failure(bring_up_step step, status why) {
   if (!outcome_.ok()) return;
   failure.step = step;
   failure.cause = why;
@@ -126,8 +126,8 @@ bool device_sequence::stop() {
 }
 
 status device_sequence::reason_for(status why) const {
-  const bool told = done_ != nullptr && !done_->stop_reason().ok();
-  return told && why.is(driver_error::cancelled) ? done_->stop_reason().at(why.where()) : why;
+  const bool stopped = done_ != nullptr && !done_->stop_reason().ok();
+  return stopped && why.is(driver_error::cancelled) ? done_->stop_reason().at(why.where()) : why;
 }
 
 void device_sequence::drop_command() {

@@ -6,7 +6,7 @@
 
 namespace freehca {
 
-using standing = owner_link::standing;
+using owner_state = owner_link::owner_state;
 
 void owner_registry::add(owner_link& owner) {
   links_[owner.context] = &owner;
@@ -20,8 +20,8 @@ void owner_registry::remove(owner_link& owner) {
 
 void owner_registry::fail(status why) {
   for (owner_link* const owner : links_) {
-    if (owner == nullptr || owner->is != standing::working || owner->told_of_failure) continue;
-    owner->told_of_failure = true;
+    if (owner == nullptr || owner->is != owner_state::working || owner->failure_reported) continue;
+    owner->failure_reported = true;
     owner->why_failed = why;
     owner->mail->put(owner->failed);
   }
@@ -30,9 +30,9 @@ void owner_registry::fail(status why) {
 bool owner_registry::ask_to_stop() {
   bool asked = false;
   for (owner_link* const owner : links_) {
-    if (owner == nullptr || owner->is != standing::working) continue;
+    if (owner == nullptr || owner->is != owner_state::working) continue;
     asked = true;
-    owner->is = standing::told_to_stop;
+    owner->is = owner_state::stopping;
     owner->mail->put(owner->stop);
   }
   return asked;
@@ -40,39 +40,39 @@ bool owner_registry::ask_to_stop() {
 
 bool owner_registry::all_have_stopped() const {
   for (const owner_link* const owner : links_)
-    if (owner != nullptr && owner->is == standing::told_to_stop) return false;
+    if (owner != nullptr && owner->is == owner_state::stopping) return false;
   return true;
 }
 
-void owner_registry::ask_to_let_go() {
+void owner_registry::request_release() {
   for (owner_link* const owner : links_) {
-    if (owner == nullptr || owner->is >= standing::told_to_let_go) continue;
-    owner->is = standing::told_to_let_go;
-    owner->mail->put(owner->let_go);
+    if (owner == nullptr || owner->is >= owner_state::releasing) continue;
+    owner->is = owner_state::releasing;
+    owner->mail->put(owner->release);
   }
 }
 
 const char* owner_registry::awaited() const {
   for (const owner_link* const owner : links_)
-    if (owner != nullptr && owner->is == standing::told_to_let_go) return owner->name;
+    if (owner != nullptr && owner->is == owner_state::releasing) return owner->name;
   return nullptr;
 }
 
 void owner_registry::begin_anew(device& from) {
   for (owner_link* const owner : links_) {
-    if (owner == nullptr || owner->is != standing::let_go) continue;
+    if (owner == nullptr || owner->is != owner_state::released) continue;
     owner->why_anew = owner->cut(*owner, from);
     // Send the message even if the share could not be allocated. The event owner then takes part in
     // the next reset too, so this message has arrived before it is sent again.
-    owner->is = standing::working;
-    owner->told_of_failure = false;
+    owner->is = owner_state::working;
+    owner->failure_reported = false;
     owner->mail->put(owner->begin_anew);
   }
 }
 
 bool owner_registry::relay(const event_relay::entry& event) {
   for (owner_link* const owner : links_) {
-    if (owner == nullptr || owner->is != standing::working) continue;
+    if (owner == nullptr || owner->is != owner_state::working) continue;
     // An event owner without a share has no objects. Other owners may use its former numbers.
     if (!owner->why_anew.ok() || !owner->has(*owner, event)) continue;
     owner->events.put(event);

@@ -49,7 +49,7 @@ void port_operation::change() {
   change_.request.opcode = open_ ? commands::init_port::code : commands::close_port::code;
   if (open_) commands::init_port::aim(change_.request, port_);
   else commands::close_port::aim(change_.request, port_);
-  p.wanted = open_;
+  p.requested = open_;
   p.open = true;  // it may be open: from now on, or still
   change_.put_at_risk(p.at_risk);
   change_.then(&changed, this);
@@ -58,7 +58,7 @@ void port_operation::change() {
 
 /// Returns the stop reason of this operation if a command of it ended with driver_error::cancelled,
 /// else `outcome`.
-status port_operation::told(status outcome) const {
+status port_operation::reported(status outcome) const {
   return outcome.is(driver_error::cancelled) && !stop_reason().ok()
              ? stop_reason().at(outcome.where())
              : outcome;
@@ -86,7 +86,7 @@ void port_operation::changed(operation& op, void* self) noexcept {
   auto& o = *static_cast<port_operation*>(self);
   port_control& p = o.device_->ports_.control(o.port_);
   // The late answer settles the state of the port.
-  if (p.at_risk.in_doubt()) return o.complete(o.told(op.outcome()));
+  if (p.at_risk.in_doubt()) return o.complete(o.reported(op.outcome()));
   o.settle(op.outcome());
   o.finish(op.outcome());
 }
@@ -94,7 +94,7 @@ void port_operation::changed(operation& op, void* self) noexcept {
 /// Called when INIT_PORT or CLOSE_PORT was answered, or ended without being posted.
 void port_operation::settle(status outcome) {
   port_control& p = device_->ports_.control(port_);
-  p.open = outcome.ok() ? p.wanted : !p.wanted;
+  p.open = outcome.ok() ? p.requested : !p.requested;
   if (outcome.ok()) device_->ports_.changed(port_);
 }
 
@@ -110,7 +110,7 @@ void port_operation::detach() {
 
 void port_operation::finish(status outcome) {
   device_->ports_.control(port_).changing = false;
-  complete(told(outcome));
+  complete(reported(outcome));
 }
 
 void port_operation::on_cancel(operation& op, void* self) noexcept {

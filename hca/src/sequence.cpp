@@ -99,12 +99,12 @@ void device::run_sequence() {
     if (sequence_.way() == course::reset) {
       if (sequence_.phase == steps::reset_begin || sequence_.phase == steps::owners_stop)
         if (!owners_have_stopped()) return;
-      if (sequence_.phase != steps::owners_let_go) {
+      if (sequence_.phase != steps::owners_release) {
         const status o = steps::reset(*this);
         if (o == steps::wait) return;
         reset_done(o);
       }
-      if (sequence_.way() != course::reset || !owners_have_let_go()) return;
+      if (sequence_.way() != course::reset || !owners_have_released()) return;
       forget_everything();
       sequence_.turn(course::down);
       continue;
@@ -149,8 +149,8 @@ void device::next_step() {
 
 void device::step_failed(status why) {
   sequence_.drop_command();
-  sequence_.heed();
-  sequence_.blame(why);
+  sequence_.clear_stop_request();
+  sequence_.record_failure(why);
   sequence_.set_goal(device_sequence::goal::down);
   const bool broken = control_.commands.is_open() && !control_.commands.failure().ok();
   if (broken || control_.commands.slots_in_use() > 0) {
@@ -164,7 +164,7 @@ void device::step_failed(status why) {
 
 /// If an undo fails, the driver resets the device. All memory is then the driver's again.
 void device::undo_failed(status why) {
-  sequence_.blame(why);
+  sequence_.record_failure(why);
   begin_reset();
 }
 

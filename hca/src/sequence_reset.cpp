@@ -23,7 +23,7 @@ void device::begin_reset() {
   if (control_.commands.is_open() && control_.commands.failure().ok())
     control_.commands.fail_all(transport_error::reset);
   for (event_context& e : events_) e.end_arming();
-  sequence_.heed();
+  sequence_.clear_stop_request();
   sequence_.turn(device_sequence::course::reset);
 }
 
@@ -34,13 +34,13 @@ void device::reset_done(status outcome) {
   // off is ignored.
   const bool quiet = outcome.ok() || function_.set_bus_master(false).ok();
   if (!quiet && !outcome.is(transport_error::gone)) {
-    sequence_.blame(bring_up_step::reset, outcome);
+    sequence_.record_failure(bring_up_step::reset, outcome);
     state_ = device_state::failed;
     return sequence_.end();
   }
-  sequence_.phase = steps::owners_let_go;
+  sequence_.phase = steps::owners_release;
   sequence_.patience = clock::after(setup_.platform.now(), owners_limit);
-  owners_.ask_to_let_go();
+  owners_.request_release();
 }
 
 /// Asks the event owners to stop, so that none writes a doorbell of a device that does not run. An
@@ -65,22 +65,22 @@ bool device::owners_have_stopped() {
 /// reset is in another phase with a wait of its own, which must not be cut short.
 void device::go_on() {
   if (sequence_.way() == device_sequence::course::reset &&
-      (sequence_.phase == steps::owners_stop || sequence_.phase == steps::owners_let_go))
+      (sequence_.phase == steps::owners_stop || sequence_.phase == steps::owners_release))
     sequence_.wake_at(0);
 }
 
 /// Until all event owners have stopped using the device, nothing is taken back, because they may
 /// still read what the device wrote before the reset. Returns false if the sequence waits for them,
-/// or if it has ended because it was told to end early. In the latter case the event owners had
+/// or if it has ended because of a request to end early. In the latter case the event owners had
 /// owners_limit to answer.
-bool device::owners_have_let_go() {
+bool device::owners_have_released() {
   if (owners_.awaited() == nullptr) return true;
-  if (!sequence_.told_to_end()) return false;
+  if (!sequence_.stop_requested()) return false;
   if (setup_.platform.now() < sequence_.patience) {
     sequence_.wake_at(sequence_.patience);
     return false;
   }
-  sequence_.blame(bring_up_step::reset, transport_error::timeout);
+  sequence_.record_failure(bring_up_step::reset, transport_error::timeout);
   state_ = device_state::failed;
   sequence_.end();
   return false;

@@ -70,7 +70,7 @@ struct device::steps {
     take_flash,
     rest,
     registers_answer,
-    owners_let_go
+    owners_release
   };
 
   // steps_reset.cpp

@@ -56,9 +56,9 @@ void sq::reset() {
 }
 
 const posted_request* sq::retire_up_to(std::uint16_t wqe_index) {
-  const auto ahead = static_cast<std::uint16_t>(wqe_index - static_cast<std::uint16_t>(tail_));
-  if (ahead >= outstanding()) return nullptr;
-  tail_ += ahead + 1u;
+  const auto distance = static_cast<std::uint16_t>(wqe_index - static_cast<std::uint16_t>(tail_));
+  if (distance >= outstanding()) return nullptr;
+  tail_ += distance + 1u;
   return slots_ + (wqe_index & mask_);
 }
 

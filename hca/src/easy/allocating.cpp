@@ -9,7 +9,7 @@ mr_handle allocating::registering::in_doubt(status outcome) const {
   if (!has_object()) return {};
   if (outcome.who() != origin::transport && !outcome.is(driver_error::cancelled)) return {};
   const object_record::phase now = object().state;
-  if (now != object_record::phase::doubtful_creation && now != object_record::phase::unwanted)
+  if (now != object_record::phase::doubtful_creation && now != object_record::phase::reclaimable)
     return {};
   return verbs::handle_of(static_cast<memory_region&>(object()));
 }

@@ -11,7 +11,7 @@ namespace freehca {
 namespace {
 
 /// The attributes of a memory region, as an attribute list has them.
-struct wanted {
+struct region_attributes {
   pd_handle domain;
   const std::uint64_t* page_addresses = nullptr;
   std::uint64_t device_address = ~std::uint64_t{0};  // not given: no region begins there
@@ -23,23 +23,23 @@ struct wanted {
   std::byte* memory = nullptr;
 };
 
-constexpr auto known = attributes_of<wanted>({
-    required(FREEHCA_ATTRIBUTE(wanted, domain, mr::domain)),
-    FREEHCA_ATTRIBUTE(wanted, page_addresses, mr::page_addresses),
-    FREEHCA_ATTRIBUTE(wanted, device_address, mr::device_address),
-    required(FREEHCA_ATTRIBUTE(wanted, bytes, mr::bytes)),
-    FREEHCA_ATTRIBUTE(wanted, first_offset, mr::first_offset),
-    FREEHCA_ATTRIBUTE(wanted, log_page_bytes, mr::log_page_bytes),
-    FREEHCA_ATTRIBUTE(wanted, virtual_address, mr::virtual_address),
-    FREEHCA_ATTRIBUTE(wanted, access.local_write, mr::local_write),
-    FREEHCA_ATTRIBUTE(wanted, access.remote_read, mr::remote_read),
-    FREEHCA_ATTRIBUTE(wanted, access.remote_write, mr::remote_write),
-    FREEHCA_ATTRIBUTE(wanted, access.remote_atomic, mr::remote_atomic),
-    FREEHCA_ATTRIBUTE(wanted, memory, mr::memory),
+constexpr auto known = attributes_of<region_attributes>({
+    required(FREEHCA_ATTRIBUTE(region_attributes, domain, mr::domain)),
+    FREEHCA_ATTRIBUTE(region_attributes, page_addresses, mr::page_addresses),
+    FREEHCA_ATTRIBUTE(region_attributes, device_address, mr::device_address),
+    required(FREEHCA_ATTRIBUTE(region_attributes, bytes, mr::bytes)),
+    FREEHCA_ATTRIBUTE(region_attributes, first_offset, mr::first_offset),
+    FREEHCA_ATTRIBUTE(region_attributes, log_page_bytes, mr::log_page_bytes),
+    FREEHCA_ATTRIBUTE(region_attributes, virtual_address, mr::virtual_address),
+    FREEHCA_ATTRIBUTE(region_attributes, access.local_write, mr::local_write),
+    FREEHCA_ATTRIBUTE(region_attributes, access.remote_read, mr::remote_read),
+    FREEHCA_ATTRIBUTE(region_attributes, access.remote_write, mr::remote_write),
+    FREEHCA_ATTRIBUTE(region_attributes, access.remote_atomic, mr::remote_atomic),
+    FREEHCA_ATTRIBUTE(region_attributes, memory, mr::memory),
 });
 
 // Refuses attributes from which no list of pages can be made. The kind checks the others.
-status pages_of(const wanted& a, page_list& to) {
+status pages_of(const region_attributes& a, page_list& to) {
   constexpr driver_error bad = driver_error::bad_argument;
   if (a.log_page_bytes < 12 || a.log_page_bytes > 31)
     return status(bad, mr::log_page_bytes.identifier);
@@ -65,7 +65,7 @@ status pages_of(const wanted& a, page_list& to) {
 }
 
 status create(verbs& in, operation_room& room, const attribute_list& list) {
-  wanted a;
+  region_attributes a;
   FREEHCA_TRY(read(list, known, a));
   memory_region_attributes attributes;
   if (a.memory == nullptr) FREEHCA_TRY(pages_of(a, attributes.pages));

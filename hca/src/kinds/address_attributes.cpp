@@ -14,7 +14,7 @@ status check_port(unsigned port, const capabilities& can) {
   return can.link_layer(port) == port_type::ib ? status() : status(driver_error::unsupported);
 }
 
-bool is_way(const address_attributes& way, bool to_groups_too) {
+bool is_valid_path(const address_attributes& way, bool to_groups_too) {
   const bool to_group = way.dlid >= first_multicast_lid;
   return way.sl < 16 && way.path_bits < 128 && way.sgid_index < 128 && way.flow_label < 1u << 20 &&
          way.static_rate <= static_cast<unsigned>(ib_rate::gbps_100) &&

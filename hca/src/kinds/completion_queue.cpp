@@ -13,10 +13,10 @@ status completion_queue::build(verbs& in, const attributes& a, creation<creating
   const capabilities& can = adapter.capabilities();
   // One entry stays empty, as in Linux (6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
   const auto log_entries = layouts::bit_width(a.entries);
-  event_context* const teller = in.event_queue(a.completion_context);
-  if (a.entries == 0 || teller == nullptr || log_entries > can.log_most_cqes || log_entries > 22)
+  event_context* const events_of = in.event_queue(a.completion_context);
+  if (a.entries == 0 || events_of == nullptr || log_entries > can.log_most_cqes || log_entries > 22)
     return driver_error::bad_argument;
-  events = teller;
+  events = events_of;
   events->attach();
   cookie = a.cookie;
   const unsigned entry_bytes = can.cqe_bytes;

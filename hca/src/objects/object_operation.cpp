@@ -42,8 +42,8 @@ void object_operation::start_destruction(verbs& owner, device_object* object) {
 
 void object_operation::start_unwinding(device_object& object) {
   take_back(object);
-  // With this outcome, a refusal by the firmware puts the object in phase lost: it has no user and
-  // waits for the reset.
+  // With this outcome, a refusal by the firmware puts the object in phase held_until_reset. The
+  // object then has no user and waits for the reset.
   outcome_so_far_ = driver_error::cancelled;
 }
 
@@ -163,7 +163,7 @@ void object_operation::advance(status outcome) {
   // The device is about to be reset, and the reset undoes the steps. Until then the device may use
   // the resources of the object.
   if (!changes() && outcome.is(transport_error::reset)) {
-    object.state = object_record::phase::lost;
+    object.state = object_record::phase::held_until_reset;
     return finish(outcome);
   }
   if (command_ended(outcome)) return;
@@ -197,12 +197,12 @@ bool object_operation::going_up() const {
 
 void object_operation::end_in_doubt(status outcome) {
   using state = object_record::phase;
-  const bool wanted = outcome_so_far_.ok();
+  const bool keeps_object = outcome_so_far_.ok();
   device_object& object = *object_;
   verbs& owner = *owner_;
   object.state = step_ == step::create    ? state::doubtful_creation
                  : step_ != step::destroy ? state::doubtful_change
-                 : wanted                 ? state::doubtful_destruction
+                 : keeps_object           ? state::doubtful_destruction
                                           : state::doubtful_unwinding;
   finish(outcome);
   if (!object.settled_first) return;
@@ -224,10 +224,11 @@ bool object_operation::command_ended(status outcome) {
       }
       // The command was refused or cancelled. The object still exists, and the user may try again.
       // An object that is being undone has no user and waits for a reset.
-      const bool wanted = outcome_so_far_.ok();
-      object.state = wanted ? object_record::phase::live : object_record::phase::lost;
-      if (wanted) owner_->resume(object);
-      finish(wanted ? outcome : outcome_so_far_);
+      const bool keeps_object = outcome_so_far_.ok();
+      object.state =
+          keeps_object ? object_record::phase::live : object_record::phase::held_until_reset;
+      if (keeps_object) owner_->resume(object);
+      finish(keeps_object ? outcome : outcome_so_far_);
       return true;
     }
     case step::create:

@@ -184,7 +184,7 @@ unsigned verbs::poll() {
 std::uint64_t verbs::next_deadline() const {
   if (!is_open()) return reactor_->next_deadline();
   const bool reaper_free = reaper_.where() == operation::phase::idle || reaper_.done();
-  if (!unwanted_.empty() && reaper_free) return 0;
+  if (!reclaimable_.empty() && reaper_free) return 0;
   for (unsigned k = 0; k < kinds_; ++k) {
     if (slabs_[k].what()->due == nullptr) continue;
     for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
@@ -196,13 +196,13 @@ std::uint64_t verbs::next_deadline() const {
 }
 
 void verbs::want_back(device_object& object) {
-  object.state = object_record::phase::unwanted;
-  if (!object.linked()) unwanted_.push_back(object);
+  object.state = object_record::phase::reclaimable;
+  if (!object.linked()) reclaimable_.push_back(object);
 }
 
 void verbs::reap() {
   if (reaper_.where() != operation::phase::idle && !reaper_.done()) return;
-  device_object* const object = unwanted_.pop_front();
+  device_object* const object = reclaimable_.pop_front();
   if (object == nullptr) return;
   reaper_.restart();
   reaper_.start_unwinding(*object);
@@ -229,12 +229,12 @@ slab* verbs::slab_of(const kind& what) {
 }
 
 object_record* verbs::find(std::uint32_t index, std::uint32_t generation,
-                           const kind_identity& wanted) const {
+                           const kind_identity& expected) const {
   expect_own_thread();
   const std::uint32_t number = index >> slab::place_bits;
   const std::uint32_t place = index & ((std::uint32_t{1} << slab::place_bits) - 1);
   if (number >= kinds_ || place >= slabs_[number].count()) return nullptr;
-  for (const kind_identity* is = slabs_[number].what()->identity; is != &wanted; is = is->base)
+  for (const kind_identity* is = slabs_[number].what()->identity; is != &expected; is = is->base)
     if (is->base == nullptr) return nullptr;
   object_record& object = slabs_[number].at(place);
   return object.generation == generation ? &object : nullptr;

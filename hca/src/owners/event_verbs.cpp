@@ -156,12 +156,12 @@ status event_verbs::open(device& adapter, const verbs_budget& b, const event_own
     if (to.device_failed != nullptr) to.device_failed(to.context, self.failure_);
   };
   link_.stop.arrive = [](crossing& c) noexcept { of(of_link::at(c)).stop(); };
-  link_.let_go.arrive = [](crossing& c) noexcept { of(of_link::at(c)).let_go(); };
+  link_.release.arrive = [](crossing& c) noexcept { of(of_link::at(c)).release_device(); };
   link_.begin_anew.arrive = [](crossing& c) noexcept { of(of_link::at(c)).begin(); };
   link_.cut = [](owner_link& l, device& from) { return of(l).share_.take_numbers(from.control_); };
   link_.has = &concerns;
-  link_.told_of_failure = false;
-  link_.is = owner_link::standing::working;
+  link_.failure_reported = false;
+  link_.is = owner_link::owner_state::working;
   link_.why_anew = {};
   const platform& p = adapter.platform();
   const auto current_thread = p.operations->current_thread;
@@ -216,22 +216,22 @@ void event_verbs::stop() {
   to_control(link_.has_stopped, [](crossing& c) noexcept {
     owner_link& l = of_link::at(c);
     ++l.answers_heard;
-    if (l.is == owner_link::standing::told_to_stop) l.is = owner_link::standing::stopped;
+    if (l.is == owner_link::owner_state::stopping) l.is = owner_link::owner_state::stopped;
     of(l).device_->go_on();
   });
 }
 
-void event_verbs::let_go() {
+void event_verbs::release_device() {
   working_ = false;
   forget();
   event_relay::entry event;
   while (link_.events.take(event)) {
   }
   ++link_.answers_sent;
-  to_control(link_.has_let_go, [](crossing& c) noexcept {
+  to_control(link_.has_released, [](crossing& c) noexcept {
     owner_link& l = of_link::at(c);
     ++l.answers_heard;
-    l.is = owner_link::standing::let_go;
+    l.is = owner_link::owner_state::released;
     of(l).device_->go_on();
   });
 }

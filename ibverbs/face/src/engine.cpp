@@ -168,7 +168,7 @@ void engine::run() {
 void engine::poll_events() {
   if (host_->is_gone() && !reported_gone_) {
     reported_gone_ = true;
-    device_.lost();
+    device_.mark_as_lost();
   }
   // What one call delivers may make more due.
   constexpr unsigned most_turns = 1000;

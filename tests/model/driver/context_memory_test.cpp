@@ -172,7 +172,7 @@ TEST_F(context_memory, a_late_answer_that_comes_with_the_failure_keeps_the_pages
   const std::uint32_t lent = rig.adapter.contexts().blocks_lent();
   // The device is lost, and the answer is in the event queue behind it: one poll() sees both.
   rig.machine.adapter().release_held_commands();
-  rig.adapter.lost();
+  rig.adapter.mark_as_lost();
   EXPECT_TRUE(rig.await(r).is(transport_error::gone));
   EXPECT_EQ(rig.adapter.contexts().blocks_lent(), lent) << "the device has them";
 }

@@ -494,14 +494,14 @@ TEST(dropped_easy_sequence, bring_up_and_tear_down_go_on_as_if_cancelled) {
 
 // ---- Tasks.
 
-easy::task<easy::nothing_more> wait_for(easy::frames&, easy::next_completion& one, int& reached) {
+easy::task<easy::no_result> wait_for(easy::frames&, easy::next_completion& one, int& reached) {
   reached = 1;
   co_await one;
   reached = 2;
   co_return easy::done;
 }
-easy::task<easy::nothing_more> wait_for_task(easy::frames&, easy::task<easy::nothing_more>& inner,
-                                             int& reached) {
+easy::task<easy::no_result> wait_for_task(easy::frames&, easy::task<easy::no_result>& inner,
+                                          int& reached) {
   reached = 1;
   co_await inner;
   reached = 2;
@@ -548,7 +548,7 @@ TEST_F(dropped_tasks, end_as_cancelled_when_the_task_that_they_wait_for_is_let_g
   const easy::connection c = rig.get(rig.hca.open_rc());
   int inner_reached = 0, reached = 0;
   easy::next_completion one(rig.hca, c);
-  using some_task = easy::task<easy::nothing_more>;
+  using some_task = easy::task<easy::no_result>;
   auto inner = std::unique_ptr<some_task>(::new some_task(wait_for(memory, one, inner_reached)));
   auto outer = wait_for_task(memory, *inner, reached);
   inner.reset();

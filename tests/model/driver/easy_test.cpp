@@ -533,7 +533,7 @@ easy::task<std::uint64_t> write_twice(easy::frames& f, easy::adapter& hca) {
   co_return first + second;
 }
 
-easy::task<easy::nothing_more> fail(easy::frames&, easy::adapter& hca, unsigned& reached) {
+easy::task<easy::no_result> fail(easy::frames&, easy::adapter& hca, unsigned& reached) {
   reached = 1;
   const status tried = co_await easy::attempt(hca.release({}));
   if (tried.is(driver_error::stale_handle)) reached = 2;
@@ -542,7 +542,7 @@ easy::task<easy::nothing_more> fail(easy::frames&, easy::adapter& hca, unsigned&
   co_return easy::done;
 }
 
-easy::task<easy::nothing_more> wait_for_nothing(easy::frames&, easy::adapter& hca) {
+easy::task<easy::no_result> wait_for_nothing(easy::frames&, easy::adapter& hca) {
   const easy::connection c = co_await hca.open_rc();
   co_await hca.next(c);
   co_return easy::done;

@@ -596,7 +596,7 @@ TEST(reset_test, a_reset_takes_every_object) {
   under_way.start(rig.objects, pair->queue[0]);
   rig.machine.adapter().set_faults({});
 
-  rig.adapter.lost();
+  rig.adapter.mark_as_lost();
   operation down;
   rig.adapter.tear_down(down);
   ASSERT_TRUE(rig.run([&] { return down.done() && under_way.done(); }));

@@ -188,7 +188,7 @@ TEST_F(open_verbs, that_go_with_objects_in_them_hear_of_no_event_any_more) {
   ASSERT_TRUE(mine->create<protection_domain>().ok());
   mine->~verbs();
   std::memset(place, 0xff, sizeof place);  // whoever is called there falls
-  rig.adapter.lost();
+  rig.adapter.mark_as_lost();
   rig.run([] { return false; }, clock::milliseconds(1));
   EXPECT_EQ(rig.adapter.state(), device_state::failed);
 }

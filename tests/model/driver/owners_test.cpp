@@ -259,9 +259,9 @@ TEST(owners, that_do_not_poll_lose_the_events_for_which_there_is_no_place_and_co
   };
   o.polls = false;
   raise_events(event_relay::places);
-  EXPECT_EQ(o.objects.events_lost(), 0u) << "there is a place for each";
+  EXPECT_EQ(o.objects.events_dropped(), 0u) << "there is a place for each";
   raise_events(too_many);
-  EXPECT_EQ(o.objects.events_lost(), too_many);
+  EXPECT_EQ(o.objects.events_dropped(), too_many);
   EXPECT_TRUE(rig.adapter.up());
   o.polls = true;
   rig.run([] { return false; }, clock::milliseconds(5));
@@ -271,7 +271,7 @@ TEST(owners, that_do_not_poll_lose_the_events_for_which_there_is_no_place_and_co
   o.qp_events.clear();
   raise_events(2);
   EXPECT_EQ(o.qp_events.size(), 2u) << "there are places again";
-  EXPECT_EQ(o.objects.events_lost(), too_many);
+  EXPECT_EQ(o.objects.events_dropped(), too_many);
   rig.machine.adapter().judge_events({});
   rig.machine.alter_adapter_write = {};
 }
@@ -301,7 +301,7 @@ TEST(owners, let_go_of_a_device_that_is_reset_and_begin_anew) {
 TEST(owners, of_a_device_that_fails_hear_of_it) {
   owners_rig rig(1);
   rig.open_all();
-  rig.adapter.lost();
+  rig.adapter.mark_as_lost();
   EXPECT_TRUE(rig.run([&] { return rig.owners[0].failures == 1; }, 1'000'000'000));
   create_completion_queue cq;
   cq.start(rig.owners[0].objects, {.entries = 4});

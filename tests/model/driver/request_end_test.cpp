@@ -168,7 +168,7 @@ TEST_F(request_end, a_destruction_under_way_does_not_swallow_them) {
   destroy_queue_pair destroy;
   destroy.start(rig.objects, pair.queue[0]);
   EXPECT_TRUE(rig.run([&] { return rig.machine.adapter().held_commands() == 1; }));
-  rig.adapter.lost();
+  rig.adapter.mark_as_lost();
   tear_down();
   EXPECT_FALSE(destroy.outcome().ok());
   EXPECT_EQ(ended, all_lost(transport_error::gone));

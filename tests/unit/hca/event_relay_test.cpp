@@ -36,16 +36,16 @@ TEST_F(event_relay_test, gives_events_in_their_order_round_after_round) {
     EXPECT_EQ(take(), i % 256);
     EXPECT_TRUE(relay.empty());
   }
-  EXPECT_EQ(relay.lost(), 0u);
+  EXPECT_EQ(relay.dropped(), 0u);
 }
 
 TEST_F(event_relay_test, that_is_full_keeps_the_oldest_events_and_counts_the_others) {
   for (unsigned begin = 0; begin < 3; ++begin) {
-    const std::uint64_t before = relay.lost();
+    const std::uint64_t before = relay.dropped();
     for (unsigned i = 0; i < event_relay::places; ++i) put((begin + i) % 256);
-    EXPECT_EQ(relay.lost(), before) << "there is a place for each";
+    EXPECT_EQ(relay.dropped(), before) << "there is a place for each";
     for (unsigned i = 0; i < 5; ++i) put(99);
-    EXPECT_EQ(relay.lost(), before + 5);
+    EXPECT_EQ(relay.dropped(), before + 5);
     for (unsigned i = 0; i < event_relay::places; ++i) EXPECT_EQ(take(), (begin + i) % 256);
     EXPECT_EQ(take(), 256u) << "none of those that were lost";
     // The next round begins at another place.
@@ -58,9 +58,9 @@ TEST_F(event_relay_test, has_places_again_as_soon_as_one_was_taken) {
   for (unsigned i = 0; i < event_relay::places; ++i) put(i);
   EXPECT_EQ(take(), 0u);
   put(17);
-  EXPECT_EQ(relay.lost(), 0u);
+  EXPECT_EQ(relay.dropped(), 0u);
   put(18);
-  EXPECT_EQ(relay.lost(), 1u);
+  EXPECT_EQ(relay.dropped(), 1u);
   for (unsigned i = 1; i < event_relay::places; ++i) EXPECT_EQ(take(), i);
   EXPECT_EQ(take(), 17u);
   EXPECT_TRUE(relay.empty());

@@ -319,8 +319,8 @@ TEST(requests_test, many_are_the_bytes_of_as_many_single_posts) {
     }
 }
 
-/// `count` requests of a type that has lists, each shorter than the queue allows, on rings that were
-/// used before.
+/// Posts `count` requests of a type that has lists, each shorter than the queue allows. The rings
+/// were used before.
 template <class Request>
 void expect_lists_are_counted_apart(Request like, unsigned count) {
   made_queue many, single;

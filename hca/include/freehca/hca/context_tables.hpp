@@ -42,8 +42,8 @@ class context_request : public operation {
 ///
 /// A block is mapped when the first object asks for it. When the last object releases it, the block
 /// becomes a spare block. The driver takes a spare block back after a while: see
-/// budget::spare_context_blocks and ::spare_context_ns. One MAP_ICM maps as many wanted blocks as
-/// its mailbox holds. One UNMAP_ICM takes back all unwanted blocks that are neighbours. If a block
+/// budget::spare_context_blocks and ::spare_context_ns. One MAP_ICM maps as many pending blocks as
+/// its mailbox holds. One UNMAP_ICM takes back all unused blocks that are neighbours. If a block
 /// is being mapped already, a further request waits for the same MAP_ICM. Only the control owner's
 /// thread uses this class.
 class context_tables {
@@ -128,14 +128,14 @@ class context_tables {
  private:
   enum class block_state : std::uint8_t {
     absent,
-    wanted,
+    map_pending,
     mapping,
     mapped,
     spare,  // mapped, without a user
-    unwanted,
+    unmap_pending,
     unmapping,
     doubtful,
-    stuck
+    held_until_reset
   };
   struct block;
 
@@ -191,8 +191,8 @@ class context_tables {
   std::uint64_t spares_due_ = 0;
   bool fresh_ = false;  // poll() has something to do
 
-  list<block> wanted_, mapping_, spares_, unwanted_, unmapping_;
-  list<block> held_up_;  // unwanted, but UNMAP_ICM waits until no command is in doubt
+  list<block> map_pending_, mapping_, spares_, unmap_pending_, unmapping_;
+  list<block> held_up_;  // unused, but UNMAP_ICM waits until no command is in doubt
   list<context_request> waiting_;
   firmware_command<commands::map_icm> map_;
   firmware_command<commands::unmap_icm> unmap_{std::uint64_t{0}, std::uint32_t{0}};

@@ -157,8 +157,8 @@ class device {
   void on_interrupt(unsigned vector) noexcept;
   /// Reports that the device is lost (hot removal). Everything under way ends with
   /// transport_error::gone. Called on the control owner's thread. verbs_events::device_failed is
-  /// called before lost() returns.
-  void lost();
+  /// called before mark_as_lost() returns.
+  void mark_as_lost();
 
   device_state state() const { return state_; }
   bool up() const { return state_ == device_state::up; }
@@ -251,7 +251,7 @@ class device {
   void keep_from_memory();
   void reset_done(status outcome);
   bool owners_have_stopped();
-  bool owners_have_let_go();
+  bool owners_have_released();
   /// Makes a sequence that waits for event owners check them again.
   void go_on();
   void forget_everything();

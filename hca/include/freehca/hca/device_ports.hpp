@@ -16,9 +16,9 @@ namespace freehca {
 /// The state of a port. It is open if INIT_PORT was answered with ok or is in flight, and
 /// CLOSE_PORT was not answered with ok.
 struct port_control {
-  bool open = false;      // true also if the port only may be open
-  bool changing = false;  // an operation works on the port, or the port is in doubt
-  bool wanted = false;    // the value of `open` if the command under way succeeds
+  bool open = false;       // true also if the port only may be open
+  bool changing = false;   // an operation works on the port, or the port is in doubt
+  bool requested = false;  // the value of `open` if the command under way succeeds
   lease at_risk{lease_kind::mapping, 1, &port_control::settled, this};
   static void settled(lease& which, const settlement& end, void* port) noexcept;
 };

@@ -49,7 +49,7 @@ class device_sequence {
   /// True if an operation waits for the end of the sequence.
   bool is_awaited() const { return done_ != nullptr; }
   /// True if this operation was cancelled or its deadline has passed.
-  bool told_to_end() const { return is_awaited() && !done_->stop_reason().ok(); }
+  bool stop_requested() const { return is_awaited() && !done_->stop_reason().ok(); }
   /// The deadline of the operation that waits for the end of the sequence.
   std::uint64_t deadline() const { return done_ != nullptr ? done_->deadline() : clock::never; }
 
@@ -76,15 +76,15 @@ class device_sequence {
   /// A reset does not change the step.
   void turn(course to);
   /// Notes that the request to end early has been carried out.
-  void heed() { stopping_ = false; }
+  void clear_stop_request() { stopping_ = false; }
   /// Makes the sequence undo all steps to the end. The operation that waits for the end gets
   /// transport_error::reset, unless a failure is recorded already.
   void abandon();
   /// Ends the current step, which is done or undone. Returns false if it was the last one.
   bool next_step();
   /// Records a failure. Only the first failure of a sequence is recorded.
-  void blame(bring_up_step step, status why);
-  void blame(status why) { blame(step(), why); }
+  void record_failure(bring_up_step step, status why);
+  void record_failure(status why) { record_failure(step(), why); }
   /// Begins the bring-up of a recovery, after everything was taken back. Clears a failure that the
   /// reset has settled. Returns false if the operation is to end early.
   bool start_again();

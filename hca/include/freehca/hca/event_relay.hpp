@@ -29,13 +29,13 @@ class basic_event_relay {
     for (std::uint32_t i = 0; i < places; ++i) new (&entries_[i]) entry;
     put_.store(0, relaxed);
     taken_.store(0, relaxed);
-    lost_.store(0, relaxed);
+    dropped_.store(0, relaxed);
   }
   /// Appends an event. If all entries are full because the owner has not polled for long, the event
-  /// is counted as lost.
+  /// is counted as dropped.
   void put(const entry& event) noexcept {
     const std::uint32_t at = put_.load(relaxed);
-    if (at - taken_.load(acquire) == places) return lost_.store(lost() + 1, relaxed);
+    if (at - taken_.load(acquire) == places) return dropped_.store(dropped() + 1, relaxed);
     entries_[at % places] = event;
     put_.store(at + 1, release);
   }
@@ -48,13 +48,13 @@ class basic_event_relay {
     return true;
   }
   bool empty() const noexcept { return taken_.load(relaxed) == put_.load(relaxed); }
-  std::uint64_t lost() const noexcept { return lost_.load(relaxed); }
+  std::uint64_t dropped() const noexcept { return dropped_.load(relaxed); }
 
  private:
   using enum std::memory_order;
   static_assert(is_power_of_two(places));
   entry* entries_ = nullptr;
-  typename Atomics::template atomic<std::uint64_t> lost_{0};  // written by the thread that puts
+  typename Atomics::template atomic<std::uint64_t> dropped_{0};  // written by the thread that puts
   alignas(64) typename Atomics::template atomic<std::uint32_t> put_{0};
   alignas(64) typename Atomics::template atomic<std::uint32_t> taken_{0};
 };

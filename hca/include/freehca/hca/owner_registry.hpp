@@ -32,7 +32,7 @@ class owner_registry {
   bool all_have_stopped() const;
   /// Asks all event owners to stop using the device, which was reset. An event owner is asked only
   /// once.
-  void ask_to_let_go();
+  void request_release();
   /// The name of an event owner that was asked to stop using the device and has not answered. Null
   /// if all have answered.
   const char* awaited() const;

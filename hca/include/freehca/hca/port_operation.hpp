@@ -41,7 +41,7 @@ class port_operation : public operation {
   void finish(status outcome);
   void settle(status outcome);
   void detach();
-  status told(status outcome) const;
+  status reported(status outcome) const;
   static void asked(operation& op, void* self) noexcept;
   static void limited(operation& op, void* self) noexcept;
   static void changed(operation& op, void* self) noexcept;

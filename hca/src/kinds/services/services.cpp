@@ -29,7 +29,7 @@ std::uint64_t memory_opcodes(const capabilities& can) {
 
 bool is_peer(const connection_attributes& a) {
   return mtu_bytes(a.path_mtu) != 0 && a.remote_qpn <= psn_mask && a.receive_psn <= psn_mask &&
-         is_way(a.address, false);
+         is_valid_path(a.address, false);
 }
 
 void set_peer(image<qpc>& c, const connection_attributes& a, const capabilities& can) {

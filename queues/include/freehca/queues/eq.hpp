@@ -48,7 +48,7 @@ class eq {
     barrier::dma_load_to_dma_load();
     dma::load_bytes(to.data(), entry, layouts::eqe::bytes);
     ++consumer_;
-    if (++untold_ >= tell_at_) tell(false);
+    if (++unreported_ >= tell_at_) tell(false);
     return true;
   }
 
@@ -80,7 +80,7 @@ class eq {
     // The device may fill the entries again as soon as it knows: they must have been read.
     barrier::dma_load_to_store();
     mmio::write_32(doorbell_, 0, layouts::eq_doorbell_word(consumer_, ask));
-    untold_ = 0;
+    unreported_ = 0;
   }
 
   dma_region ring_;
@@ -89,7 +89,7 @@ class eq {
   std::uint32_t entry_bytes_ = 0;
   std::uint32_t offset_ = 0;    // of the 32 bytes in an entry
   std::uint32_t consumer_ = 0;  // counts on; the device has 24 bits of it
-  std::uint32_t untold_ = 0;
+  std::uint32_t unreported_ = 0;
   std::uint32_t tell_at_ = 1;
 };
 

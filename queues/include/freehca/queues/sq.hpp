@@ -74,7 +74,7 @@ class sq {
   /// have), ::bad_state (not open, or see accept()).
   template <class Request>
   [[gnu::always_inline]] status post(const Request& request) {
-    not_told none;
+    no_doorbell none;
     return post_by(none, request);
   }
 
@@ -95,7 +95,7 @@ class sq {
 
   template <class Request>
   [[gnu::always_inline]] status post_and_ring(const Request& request) {
-    told_by_doorbell by;
+    by_doorbell by;
     return post_by(by, request);
   }
 
@@ -141,8 +141,8 @@ class sq {
 
  private:
   /// How the device is told of a request, beside a blueflame.
-  struct not_told {};
-  struct told_by_doorbell {};
+  struct no_doorbell {};
+  struct by_doorbell {};
   /// How long a request's data are, as far as check() counts them.
   struct extent {
     std::uint64_t bytes = 0;
@@ -294,7 +294,7 @@ template <class Requests>
 inline unsigned sq::post_many(Requests requests, unsigned count, request_flags flags) {
   using Request = std::remove_cvref_t<decltype(requests[0])>;
   constexpr bool alike = is_stream<Requests>;
-  not_told none;
+  no_doorbell none;
   std::size_t done = 0;
   while (done != count) {
     cursor next = next_;
@@ -405,7 +405,7 @@ inline void sq::store(cursor& next, By& by, const Request& r, const extent& of, 
   if constexpr (pushes) {
     if (by.takes(at)) by.copy(wqe, at);
     else ring_doorbell();
-  } else if constexpr (std::is_same_v<By, told_by_doorbell>) {
+  } else if constexpr (std::is_same_v<By, by_doorbell>) {
     ring_doorbell();
   }
 }

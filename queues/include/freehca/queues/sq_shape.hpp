@@ -83,8 +83,8 @@ constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gath
   if (wqe > most_wqe_bytes) return status(driver_error::bad_argument);
   sq_shape shape;
   while ((std::size_t{1} << shape.log_stride) < wqe) ++shape.log_stride;
-  const std::uint32_t wanted = (requests == 0 ? 1 : requests) + shape.spare();
-  shape.log_entries = static_cast<std::uint8_t>(layouts::bit_width(wanted - 1));
+  const std::uint32_t entries = (requests == 0 ? 1 : requests) + shape.spare();
+  shape.log_entries = static_cast<std::uint8_t>(layouts::bit_width(entries - 1));
   if (shape.log_entries > 15) return status(driver_error::bad_argument);
   return shape;
 }

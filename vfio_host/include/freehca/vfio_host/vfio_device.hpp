@@ -83,7 +83,7 @@ class vfio_device {
   /// (VFIO_PCI_REQ_IRQ_INDEX; Linux 6.1 vfio_pci_core.c, vfio_pci_core_request).
   bool wanted_back() const { return wanted_back_; }
   /// The PCI bus reported an uncorrected error of the function, so the caller must call
-  /// device::lost(). wait() sets this flag (VFIO_PCI_ERR_IRQ_INDEX;
+  /// device::mark_as_lost(). wait() sets this flag (VFIO_PCI_ERR_IRQ_INDEX;
   /// vfio_pci_core_aer_err_detected).
   bool failed() const { return failed_; }
 

@@ -101,12 +101,12 @@ class [[nodiscard]] task {
     std::suspend_never initial_suspend() noexcept { return {}; }
     /// Reports the end of the task when no code uses the frame any more.
     auto final_suspend() noexcept {
-      struct teller {
+      struct completing_awaiter {
         bool await_ready() const noexcept { return false; }
         void await_suspend(frame f) const noexcept { f.promise().tell(); }
         void await_resume() const noexcept {}
       };
-      return teller{};
+      return completing_awaiter{};
     }
     void return_value(const result<T>& r) { end_ = r; }
     void unhandled_exception() noexcept {}
@@ -264,7 +264,7 @@ class [[nodiscard]] task {
 };
 
 /// The result of a task without a result: `co_return easy::done;`.
-struct nothing_more {};
-inline constexpr nothing_more done{};
+struct no_result {};
+inline constexpr no_result done{};
 
 }  // namespace freehca::easy

@@ -33,7 +33,7 @@ status check_port(unsigned port, const capabilities& can);
 /// True if the device can send on this path. The path may lead to a multicast group only if
 /// `to_groups_too` is true (datagrams) and the path is global. The port must be valid for
 /// check_port().
-bool is_way(const address_attributes& way, bool to_groups_too);
+bool is_valid_path(const address_attributes& way, bool to_groups_too);
 
 /// Returns the code of a static rate in address paths and address vectors. If the device does not
 /// support the code of `rate`, this is the next lower code that it supports, and at least that of

@@ -31,7 +31,7 @@ struct address_handle : object_record {
     const capabilities& can = in.adapter().capabilities();
     const address_attributes& way = a.address;
     FREEHCA_TRY(check_port(way.port, can));
-    if (!is_way(way, true)) return driver_error::bad_argument;
+    if (!is_valid_path(way, true)) return driver_error::bad_argument;
     use(*domain);
     // The fields are set as in Linux (6.1 hw/mlx4/ah.c create_ib_ah).
     address = {};

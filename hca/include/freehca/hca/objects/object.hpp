@@ -26,8 +26,8 @@ struct object_record : list_node {
     doubtful_change,       ///< a modification was not answered
     doubtful_destruction,  ///< the destroying command was not answered
     doubtful_unwinding,    ///< the same, of an object whose creation is being undone
-    unwanted,              ///< waits until the verbs object takes it back
-    lost,                  ///< could not be destroyed: held until a reset
+    reclaimable,           ///< waits until the verbs object takes it back
+    held_until_reset,      ///< could not be destroyed: held until a reset
   };
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   /// The largest number of objects to which one object refers. A queue pair refers to a protection
@@ -72,7 +72,7 @@ struct device_object : object_record {
   /// A command that was not answered may still act on the object. Until the leases of the object
   /// are settled, neither the object nor its resources are used.
   bool in_doubt = false;
-  /// In phase unwanted: the context memory of the object's own entry is unmapped, and only that of
+  /// In phase reclaimable: the context memory of the object's own entry is unmapped. Only that of
   /// its translation entries is still mapped.
   bool entry_unmapped = false;
 

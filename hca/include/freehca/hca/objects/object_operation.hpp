@@ -76,7 +76,7 @@ class object_operation : public operation {
 
  private:
   void adopt(device_object& object, finisher at_end);
-  /// Takes back an object in phase unwanted.
+  /// Takes back an object in phase reclaimable.
   void start_unwinding(device_object& object);
   void take_back(device_object& object);
   void enter(step to);

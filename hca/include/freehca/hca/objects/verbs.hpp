@@ -216,7 +216,7 @@ class verbs {
   slab* slab_of(const kind& what);
   const slab* slab_of(const kind& what) const { return const_cast<verbs*>(this)->slab_of(what); }
   object_record* find(std::uint32_t index, std::uint32_t generation,
-                      const kind_identity& wanted) const;
+                      const kind_identity& expected) const;
   /// Calls f for every object that is not free, in the order of the kinds.
   template <class F>
   void each(F f) const {
@@ -253,7 +253,7 @@ class verbs {
   queues::qp_directory queue_pairs_;
   number_directory completion_queues_, shared_receive_queues_;
   dma_arena requests_;  // plain memory for the records of posted requests
-  list<device_object> unwanted_;
+  list<device_object> reclaimable_;
   object_operation reaper_;
   std::uint32_t operations_ = 0;
   // Used in debug builds: the thread of the owner. 0 means that it is not known yet.

@@ -68,7 +68,7 @@ class event_verbs : public verbs {
               std::byte* storage, std::size_t bytes, const verbs_events& events = {});
   /// The number of asynchronous events that this owner has missed because it did not poll for too
   /// long.
-  std::uint64_t events_lost() const { return link_.events.lost(); }
+  std::uint64_t events_dropped() const { return link_.events.dropped(); }
   const char* name() const { return link_.name; }
 
  private:
@@ -98,7 +98,7 @@ class event_verbs : public verbs {
   void to_owner(crossing& what, crossing::arrival arrive);
   void to_control(crossing& what, crossing::arrival arrive);
   void stop();
-  void let_go();
+  void release_device();
   void begin();
   void leave();
   void drop(object_operation& op);

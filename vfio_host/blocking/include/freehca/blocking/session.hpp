@@ -138,7 +138,7 @@ class session {
   unsigned poll() {
     if (host_->gone() && !reported_gone_) {
       reported_gone_ = true;
-      adapter_.hardware().lost();
+      adapter_.hardware().mark_as_lost();
     }
     return adapter_.poll();
   }
