@@ -18,7 +18,7 @@ void set_all(std::byte* to, std::size_t bytes, std::uint8_t value) {
     dma::store_bytes(to + at, pattern, bytes - at < sizeof pattern ? bytes - at : sizeof pattern);
 }
 
-/// Of each completion_status, from local_length on.
+/// The syndromes of each completion_status from local_length to remote_aborted.
 constexpr cqe_syndrome syndromes[] = {cqe_syndrome::local_length,
                                       cqe_syndrome::local_qp_op,
                                       cqe_syndrome::local_protection,
@@ -43,7 +43,7 @@ completion_status status_of(cqe_syndrome s) {
   return completion_status::unknown_syndrome;
 }
 
-/// Does the opcode say that a send was received, with or without something beside its data?
+/// True if the opcode is that of a received send: plain, with immediate data, or with invalidate.
 constexpr bool is_send_received(cqe_opcode o) {
   return o >= cqe_opcode::recv_send && o <= cqe_opcode::recv_send_inval;
 }
@@ -51,7 +51,7 @@ static_assert(is_send_received(cqe_opcode::recv_send_imm) &&
               !is_send_received(cqe_opcode::recv_rdma_write_imm) &&
               !is_send_received(cqe_opcode::resize) && !is_send_received(cqe_opcode::error));
 
-/// The receive that an entry of this queue pair tells of.
+/// Retires the receive that an entry of this queue pair names.
 const posted_request* retire_receive(qp_rings& pair, std::uint16_t wqe_index) {
   return pair.shared == nullptr ? pair.receive.retire(wqe_index) : pair.shared->retire(wqe_index);
 }
@@ -78,8 +78,7 @@ status cq::open(const cq_resources& r) {
   uar_ = r.uar;
   queue_pairs_ = r.queue_pairs;
   cqn_ = r.cqn;
-  // The device does this too unless SW2HW_CQ says otherwise; a ring that is right from the start
-  // needs no trust in that.
+  // The device fills the ring too, unless SW2HW_CQ says otherwise. The driver does not rely on it.
   set_all(ring_, ring_bytes(r.log_entries, r.entry_bytes), cq_initial_byte);
   cache::clean(ring_, ring_bytes(r.log_entries, r.entry_bytes));
   dma::store_be64(record_.host, 0);
@@ -100,8 +99,8 @@ unsigned cq::take(work_completion* to, unsigned most) {
   return taken;
 }
 
-// pending() has seen the entry. Here is what most entries need, without a call or a loop and the
-// registers for them; take() does all else.
+// The fast path of poll() for one completion. pending() has seen the entry. Most entries need no
+// call, no loop and no registers for them. take() handles all other entries.
 unsigned cq::take_one(work_completion& to) {
   std::byte* const entry = at_;
   const std::uint64_t word = last_word_of(entry);
@@ -166,7 +165,7 @@ inline bool cq::decode_receive_of(Ring& ring, work_completion& to, const std::by
   to.byte_count = static_cast<std::uint32_t>(to.get<&rows::byte_count>());
   if (is_send_received(opcode) && to.byte_count <= room) [[likely]]
     return true;
-  // The bytes of a write went to its address: the receive's buffer is no measure for them.
+  // The data of an RDMA write are not in the receive's buffer. Its size does not limit them.
   if (opcode == cqe_opcode::recv_rdma_write_imm) {
     to.opcode = work_opcode::receive_rdma_with_immediate;
   } else {
@@ -210,7 +209,7 @@ void cq::arm(bool solicited_only) {
   const std::uint32_t counter = consumer_counter();
   dma::store_be32(record_.host + 4, cq_arm_word(arm_number_, requested_, counter));
   cache::clean(record_.host, cq_doorbell_record::bytes);
-  // The record is up to date before the device looks at the doorbell (Linux 6.1 mlx4_cq_arm).
+  // The record must be up to date before the device sees the doorbell (Linux 6.1 mlx4_cq_arm).
   barrier::dma_store_to_mmio_store();
   mmio::write_64(uar_, uar::cq_doorbell,
                  std::uint64_t{cq_arm_word(arm_number_, requested_, cqn_)} << 32 | counter);
@@ -226,8 +225,8 @@ void cq::forget(const qp_rings& pair) {
   }
   barrier::dma_load_to_dma_load();
 
-  // From the newest to the oldest: what stays moves up over what goes, and keeps the owner bit of
-  // its new place (Linux 6.1 hw/mlx4/cq.c __mlx4_ib_cq_clean).
+  // From the newest entry to the oldest. An entry that stays moves up over those that go, and gets
+  // the owner bit of its new place (Linux 6.1 hw/mlx4/cq.c __mlx4_ib_cq_clean).
   const std::uint32_t passed_before = passed_over_;
   std::uint32_t gone = 0;
   for (std::uint32_t i = producer; i-- != consumer;) {

@@ -16,7 +16,8 @@ status eq::open(const eq_resources& resources) {
   entry_bytes_ = resources.entry_bytes;
   offset_ = static_cast<std::uint32_t>(layouts::eqe_offset_in_entry(entry_bytes_ == 64));
   consumer_ = unreported_ = 0;
-  // Linux tells each 0x80 events at the latest (eq.c MLX4_NUM_SPARE_EQE); a short ring at its half.
+  // Linux reports after 0x80 events at the latest (eq.c MLX4_NUM_SPARE_EQE). A short ring is
+  // reported at its half.
   tell_at_ = entries_ / 2 < 0x80 ? entries_ / 2 : 0x80;
   if (tell_at_ == 0) tell_at_ = 1;
 

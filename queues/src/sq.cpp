@@ -73,8 +73,8 @@ status sq::prepare() {
   std::byte* const at = ring_ + index * stride_;
   const bool odd_lap = (head_ & (mask_ + 1)) != 0;
   next_ = {at, at + run * stride_, odd_lap ? bit_in_memory<&wqe_ctrl::owner> : 0, slots_ + index};
-  // What the headroom grows by: the WQEs there are retired, and the device does not look at them
-  // before those that come now. An entry of one block has no stamp but its owner bit.
+  // Stamps the entries that join the headroom. Their WQEs are retired, and the device does not read
+  // them before the WQEs of this run. An entry of one block has no stamp but its owner bit.
   if (stride_ == wqe_basic_block) return {};
   for (std::uint32_t n = head_ + spare_; n != head_ + spare_ + run; ++n) {
     std::byte* const entry = ring_ + (n & mask_) * stride_;

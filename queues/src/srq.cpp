@@ -55,7 +55,8 @@ status srq::post_any(const receive_request& r) {
 
 const posted_request* srq::retire_oldest() {
   if (outstanding() == 0) return nullptr;
-  // The entry that completed last is the end of the free ones: in order, the oldest is behind it.
+  // The entry that completed last is end_of_free_. If receives have completed in order, the oldest
+  // outstanding receive is in the entry behind it.
   for (std::uint32_t i = end_of_free_;;) {
     i = (i + 1) & mask_;
     if (const posted_request* const found = retire(static_cast<std::uint16_t>(i))) return found;

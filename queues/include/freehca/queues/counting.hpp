@@ -9,16 +9,16 @@
 
 namespace freehca::queues {
 
-/// For whoever wants to know of a completion queue only how many requests have ended, and whether
-/// one failed: keeps no completion but the first failure.
+/// Counts the completions of a completion queue, and keeps only the first failed one. Used by the
+/// thread of the queue's owner.
 struct counting {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
-  work_completion first_failure{};              ///< with failed != 0
-  std::uint64_t threshold = ~std::uint64_t{0};  ///< see reached()
+  work_completion first_failure{};              ///< valid if failed != 0
+  std::uint64_t threshold = ~std::uint64_t{0};  ///< successes; see reached()
 
-  /// Takes at most `most` completions and tells the device of them at the end. Returns how many
-  /// there were.
+  /// Counts at most `most` completions, and then releases their entries to the device. Returns the
+  /// number of completions.
   unsigned drain(cq& from, unsigned most) {
     const unsigned taken = from.look(most, [this](const completion_view& each) {
       if (each.ok()) [[likely]]
@@ -29,7 +29,7 @@ struct counting {
     return taken;
   }
 
-  /// Is there something to tell: a failure, or `threshold` successes?
+  /// True if a request has failed, or if `threshold` requests have succeeded.
   bool reached() const { return failed != 0 || succeeded >= threshold; }
 };
 

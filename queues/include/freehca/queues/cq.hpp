@@ -21,18 +21,19 @@
 
 namespace freehca::queues {
 
+/// Parameters of cq::open(). The memory, the registers and the directory outlive the queue.
 struct cq_resources {
-  dma_region ring;            ///< cq::ring_bytes(...), aligned to 64
+  dma_region ring;            ///< at least cq::ring_bytes(...) bytes, aligned to 64
   unsigned log_entries = 0;   ///< at most 22
-  unsigned entry_bytes = 32;  ///< 32, or 64 where INIT_HCA chose that
+  unsigned entry_bytes = 32;  ///< 32, or 64 if INIT_HCA chose that
   dma_region record;          ///< the doorbell record: 8 bytes, aligned to 8
   mmio_region uar;            ///< the UAR page that the CQ was created with
   std::uint32_t cqn = 0;
   const qp_directory* queue_pairs = nullptr;
 };
 
-/// A completion queue. Issues no command. One owner thread, that of the queue pairs whose requests
-/// complete here.
+/// A completion queue. It issues no commands. All functions are called by one owner thread, which
+/// also owns the queue pairs whose requests complete here.
 ///
 /// An entry's last 64-bit word has its owner bit; one load of it sees that bit and, with it, which
 /// WQE it is and how it ended.
@@ -42,23 +43,25 @@ class cq {
     return std::size_t{entry_bytes} << log_entries;
   }
 
-  /// Takes the ring and makes every entry the device's: before SW2HW_CQ.
-  /// driver_error::bad_argument.
+  /// Takes the ring, gives every entry to the device and zeroes the doorbell record. Called before
+  /// SW2HW_CQ. Error: driver_error::bad_argument (a size that the hardware does not have, missing
+  /// or too little memory, a misaligned record, or a directory that is not open).
   status open(const cq_resources& resources);
   void close() { *this = cq{}; }
   bool is_open() const { return ring_ != nullptr; }
 
-  /// Takes at most `most` completions and tells the device about it. Entries that name no live
-  /// queue pair or no outstanding request are dropped and counted; fewer than `most` means that the
-  /// ring was empty, or held as many such entries as it has places.
+  /// Takes at most `most` completions, and then releases their entries to the device. Returns the
+  /// number of completions. Entries that name no live queue pair or no outstanding request are
+  /// dropped and counted. If the result is less than `most`, the ring was empty, or the call has
+  /// dropped as many entries as the ring has.
   unsigned poll(work_completion* to, unsigned most) {
     if (!pending() || most == 0) return 0;
     return most == 1 ? take_one(*to) : take(to, most);
   }
 
-  /// The same one by one, each given to sink(const work_completion&). The device is told of each
-  /// first, so that the sink may post; it may take completions and remove queue pairs too. It does
-  /// not close this queue.
+  /// Like poll(), but gives the completions one by one to sink(const work_completion&). Each entry
+  /// is released before its sink is called, so that the sink may post. The sink may also take
+  /// completions and remove queue pairs. It must not close this queue.
   template <class Sink>
   unsigned drain(unsigned most, Sink&& sink) {
     work_completion each;
@@ -68,11 +71,11 @@ class cq {
     return taken;
   }
 
-  /// The same, each given to sink(const completion_view&), and copied nowhere. The views are good
-  /// until release(), which gives the places of their entries back to the device. Each other
-  /// function that takes completions, arm(), forget() and a look() that finds nothing to give
-  /// release them too. The sink uses no function of this queue, and removes no queue pair. It may
-  /// post what needs no place that is not released yet.
+  /// Like poll(), but gives each completion to sink(const completion_view&) without a copy. The
+  /// views are valid until release(), which releases their entries to the device. poll(), drain(),
+  /// arm(), forget() and a look() that returns 0 may release the entries too. Only release() always
+  /// does so. The sink must not call this queue or remove queue pairs. It may post requests whose
+  /// completions find room in the ring without the entries that are not released yet.
   template <class Sink>
   [[gnu::always_inline]] unsigned look(unsigned most, Sink&& sink) {
     if (!pending() || most == 0) return 0;
@@ -84,45 +87,47 @@ class cq {
           sink(static_cast<const completion_view&>(view));
         },
         nullptr);
-    // Entries that were dropped alone: no caller releases their places.
+    // If all entries were dropped, the caller has no view and does not call release().
     if (given == 0) [[unlikely]]
       tell_consumer();
     return given;
   }
-  /// After look(): the device may use the places of the entries that were looked at.
+  /// Releases the entries of all views that look() has given out.
   [[gnu::always_inline]] void release() {
     if (is_open()) tell_consumer();
   }
 
-  /// Is there an entry that poll() would take?
+  /// True if poll() would take an entry. poll() may still drop it.
   [[gnu::always_inline]] bool pending() const {
     if (!is_open()) return false;
     cache::invalidate(at_, layouts::cqe::bytes);
-    // One that is passed over is taken by poll() too, and gives nothing.
+    // This includes the entry at passed_over_, which poll() takes and does not return.
     return is_mine(last_word_of(at_), lap_);
   }
 
-  /// Asks for one event at the next completion, or the next solicited or failed one. A request for
-  /// the next completion stands until its event: a later one for solicited completions alone does
-  /// not weaken it (IBTA C11-31, C11-32). What came since the last poll() counts as next: poll once
-  /// more after arming only where events can be lost.
+  /// Requests one event at the next completion, or at the next solicited or failed completion. A
+  /// request for the next completion stands until its event: a later request for solicited
+  /// completions alone does not weaken it (IBTA C11-31, C11-32). If a completion came after the
+  /// last poll(), the event comes at once. The caller therefore polls once more after arm() only if
+  /// events can be lost. No effect if the queue is not open.
   void arm(bool solicited_only = false);
-  /// The event that arm() asked for has come, or is given up for lost: a look at the ring found
-  /// what it should have told of. The device ignores an arm() with the number of an event that it
-  /// has sent already.
+  /// Called when the event that arm() requested has come. Also called when the event seems lost,
+  /// because its completion is in the ring. The next arm() gets another number, because the device
+  /// ignores the number of an event that it has already sent.
   void on_event() {
     ++arm_number_;
     requested_ = layouts::cq_arm::none;
   }
 
-  /// Drops the entries of a queue pair that is reset or gone, so that its number can be used again.
-  /// Shared receives among them are free again: nothing else would tell of them.
+  /// Removes the entries of a queue pair that was reset or destroyed, so that its number can be
+  /// used again. Frees the shared receives that the entries name, because nothing else will name
+  /// them.
   void forget(const qp_rings& pair);
 
   std::uint32_t cqn() const { return cqn_; }
   std::uint32_t entries() const { return mask_ + 1; }
   std::uint32_t consumer_counter() const { return consumer() & counter_mask; }
-  /// Entries that made no sense, since open().
+  /// The number of entries since open() that were dropped.
   std::uint64_t dropped() const { return dropped_; }
 
  private:
@@ -135,16 +140,16 @@ class cq {
   using rows = layouts::cqe_rows;
   static constexpr std::uint32_t counter_mask = 0xffffff;
   static constexpr std::size_t last_word = layouts::cqe::bytes - 8;
-  // Of words as they stand in memory: what is only tested needs no swap.
+  // Bits in the byte order of memory: a test of a single bit needs no swap.
   static constexpr std::uint64_t owner = layouts::bit_in_memory<&rows::owner>;
   static constexpr std::uint64_t sent = layouts::bit_in_memory<&rows::is_send>;
 
   [[gnu::always_inline]] static std::uint64_t last_word_of(const std::byte* entry) {
     return layouts::swap_be(dma::load_be64(entry + last_word));
   }
-  /// The upper half of the entry's last byte: owner, is_send, a reserved bit and bit 4 of the
-  /// opcode, which errors, the mark of a resize, reads, atomics and memory management have. One
-  /// comparison of it tells the most common entries.
+  /// The upper half of the entry's last byte: owner, is_send, inline_scatter and bit 4 of the
+  /// opcode. Bit 4 is set for errors, the mark of a resize, reads, atomics and memory management.
+  /// One comparison of the half recognizes the most common entries.
   [[gnu::always_inline]] static constexpr unsigned top_of(std::uint64_t word) {
     return std::endian::native == std::endian::little ? static_cast<unsigned>(word >> 60)
                                                       : static_cast<unsigned>(word >> 4 & 0xf);
@@ -158,8 +163,8 @@ class cq {
   std::uint64_t lap_of(std::uint32_t counter) const {
     return (counter & (mask_ + 1)) != 0 ? owner : 0;
   }
-  /// Does the next entry lie in the same line of the cache? Who stores to this one stores, when the
-  /// line is written back, to that one as well.
+  /// True if the next entry is in the same cache line. The write-back of a store to this entry then
+  /// writes to the next entry too.
   bool shares_its_line(std::uint32_t counter) const {
     return log_stride_ == 5 && (counter & 1) == 0;
   }
@@ -182,35 +187,36 @@ class cq {
   [[gnu::noinline]] unsigned take_receive(work_completion& to, std::byte* entry, std::uint64_t word,
                                           const qp_rings& pair, Ring& ring);
   [[gnu::always_inline]] unsigned took_one(std::byte* entry);
-  /// Goes through the ring from where it stands. Each completion is given to sink(head, queue pair,
-  /// entry, last word), see fill(). `Here`: receive(entry, last word, queue pair) takes a receive,
-  /// or returns false. Else a function decodes receives: the code of a sink is in each program that
-  /// has one.
+  /// Walks through the ring from at_ on. Gives each completion to sink(head, queue pair, entry,
+  /// last word); see fill(). If `Here` is true, receive(entry, last word, queue pair) takes the
+  /// receives, and returns false if there is no such receive. If `Here` is false, a call of
+  /// head_of_receive() decodes the receives, because each program with a sink has a copy of walk().
   template <bool Here, class Sink, class Receive>
   [[gnu::always_inline]] unsigned walk(unsigned most, Sink&& sink, Receive&& receive);
-  // The head of the completion that an entry tells of. Null: it names no outstanding request.
-  // `changed` is the head where it is not what the post left.
-  /// Of a send, a write or another request that brought no data back.
+  // The following functions return the head of an entry's completion, or null if the entry names no
+  // outstanding request. The head is the slot. If the completion differs from the slot, the head is
+  // `changed`.
+  /// For a send, a write or another request that brings no data back.
   [[gnu::always_inline]] static const posted_request* head_of_send(std::uint64_t word,
                                                                    qp_rings& pair,
                                                                    posted_request& changed);
-  /// Of a receive, from a queue pair's own queue or from a shared one.
+  /// For a receive, from the queue pair's own queue or from a shared one.
   [[gnu::noinline]] static const posted_request* head_of_receive(const std::byte* entry,
                                                                  std::uint64_t word, qp_rings& pair,
                                                                  posted_request& changed);
-  /// The whole completion of a receive. False: there is no such receive.
+  /// Decodes the whole completion of a receive. Returns false if there is no such receive.
   [[gnu::always_inline]] static bool decode_receive(work_completion& to, const std::byte* entry,
                                                     std::uint64_t word, qp_rings& pair);
   template <class Ring>
   [[gnu::always_inline]] static bool decode_receive_of(Ring& ring, work_completion& to,
                                                        const std::byte* entry, std::uint64_t word,
                                                        const qp_rings& pair);
-  /// Of an error, a read, an atomic or memory management.
+  /// For an error, a read, an atomic or memory management. Calls qp_rings::failed for errors.
   [[gnu::noinline]] static const posted_request* head_of_other(const std::byte* entry,
                                                                std::uint64_t word, qp_rings& pair,
                                                                posted_request& changed);
-  /// The head of the completion and the entry, whose last word was loaded already: the completion
-  /// has the word that was judged.
+  /// Builds a completion from its head and its entry. `word` is the last word of the entry. The
+  /// completion gets this word, because it is the one that was decoded.
   [[gnu::always_inline]] static void fill(work_completion& to, const posted_request& head,
                                           const qp_rings& pair, const std::byte* entry,
                                           std::uint64_t word) {
@@ -238,7 +244,7 @@ class cq {
     head.bytes = 0;
     head.status = completion_status::implausible;
   }
-  /// The half of the word that has it is swapped alone.
+  /// Copies and swaps only the two bytes of the index.
   [[gnu::always_inline]] static std::uint16_t index_of(std::uint64_t word) {
     static_assert(rows{}.wqe_index.offset == last_word && rows{}.wqe_index.lo == 16);
     std::uint16_t index;
@@ -249,43 +255,46 @@ class cq {
     return static_cast<layouts::cqe_opcode>(
         layouts::from_word<&rows::opcode>(layouts::swap_be(word)));
   }
-  /// The number of an entry's queue pair, as the entry has it in memory.
+  /// The QPN of an entry, in the byte order of memory.
   [[gnu::always_inline]] static std::uint32_t qpn_of(const std::byte* entry) {
     return layouts::swap_be(dma::load_be32(entry)) &
            layouts::swap_be(static_cast<std::uint32_t>(rows{}.qpn.mask()));
   }
 
   std::byte* at_ = nullptr;
-  std::uint64_t lap_ = 0;      // the owner bit that makes an entry ours
-  std::byte* last_ = nullptr;  // entry of the ring
-  std::uint32_t laps_ = 0;     // entries of whole laps
+  std::uint64_t lap_ = 0;      // the owner bit of an entry that is the software's
+  std::byte* last_ = nullptr;  // last entry of the ring
+  std::uint32_t laps_ = 0;     // entries of complete laps
   std::uint32_t mask_ = 0;
   std::size_t stride_ = 32;
   std::uint32_t log_stride_ = 5;
-  /// Where the cache is maintained: 1 + the place of an entry that forget() could not take out, as
-  /// the device may write the other half of its line. There is one at most; 0: none.
+  /// Used if the cache is maintained: 1 + the index of an entry that forget() could not remove,
+  /// because the device may write to the other half of its cache line. There is at most one such
+  /// entry. 0 if there is none.
   std::uint32_t passed_over_ = 0;
-  std::byte* begin_ = nullptr;  // of the first entry, in its second half where it has 64 bytes
+  std::byte* begin_ = nullptr;  // of the first entry, in its second half if it has 64 bytes
   std::byte* ring_ = nullptr;
   dma_region record_;
   mmio_region uar_;
   const qp_directory* queue_pairs_ = nullptr;
   std::uint64_t dropped_ = 0;
   std::uint32_t cqn_ = 0;
-  std::uint8_t arm_number_ =
-      1;  // its lower two bits; Linux begins with 1 (hw/mlx4/cq.c mlx4_cq_alloc)
-  // The strongest request since the last event. No source says what the device makes of a weaker
-  // one, so it is never sent: illumos hermon_cq.c (hermon_cq_arm_doorbell) keeps this too.
+  // The device gets the lower two bits. Linux begins with 1 (hw/mlx4/cq.c mlx4_cq_alloc).
+  std::uint8_t arm_number_ = 1;
+  // The strongest request since the last event. No source says what the device does with a weaker
+  // request. The driver therefore never sends one. illumos hermon_cq.c (hermon_cq_arm_doorbell)
+  // keeps this rule too.
   layouts::cq_arm requested_ = layouts::cq_arm::none;
 };
 
 template <bool Here, class Sink, class Receive>
 inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive) {
   const qp_directory::view queue_pairs = queue_pairs_->look();
-  std::byte* entry = at_;           // in a register while this goes on, as the next two
-  std::uint64_t lap = lap_ ^ sent;  // so that the top of a send's word is 0
+  std::byte* entry = at_;           // a local variable, like the next two, to stay in a register
+  std::uint64_t lap = lap_ ^ sent;  // makes the top of a send's word 0
   unsigned left = most;
-  // The queue pair of the entry before, and its number: entries of one follow each other often.
+  // The queue pair of the previous entry, and its number. Entries of one queue pair often follow
+  // each other.
   qp_rings* pair = nullptr;
   std::uint32_t number = ~std::uint32_t{0};
   posted_request changed;
@@ -309,7 +318,7 @@ inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive) {
       entry += stride_;
     }
   };
-  // Forged entries could keep this going for as long as the device makes them.
+  // The counter ends the loop if the device forges entries without end.
   for (std::uint32_t senseless = 0;;) {
     cache::invalidate(entry, layouts::cqe::bytes);
     const std::uint64_t word = last_word_of(entry);
@@ -318,7 +327,7 @@ inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive) {
     bool received = false;
     if (cache::is_maintained && is_passed_over(entry)) [[unlikely]] {
       passed_over_ = 0;
-      --dropped_;  // of those that are counted below
+      --dropped_;  // cancels the count below
     } else if (top == 0) [[likely]] {
       if (finds_pair()) head = head_of_send(word, *pair, changed);
     } else if ((top & top_of(owner)) != 0) {

@@ -10,15 +10,15 @@
 
 namespace freehca::queues {
 
-/// One piece of registered memory: `address` as the region counts addresses, `length` in bytes, at
-/// most 2^31 - 1. An entry of length 0 is allowed and names nothing.
+/// A piece of registered memory. `address` is an address of the region. `length` is in bytes, at
+/// most most_data_bytes. An entry of length 0 is allowed and has no data segment.
 struct data_entry {
   std::uint64_t address = 0;
   std::uint32_t length = 0;
   std::uint32_t lkey = 0;
 };
 
-/// An entry with the word of its length and key as the ring has it in memory.
+/// A data entry whose length and key are in the byte order of the ring (big-endian).
 struct data_entry_in_ring {
   std::uint64_t address = 0;
   std::uint64_t length_and_key = 0;
@@ -30,23 +30,23 @@ struct data_entry_in_ring {
         length(d.length) {}
 };
 
-/// Bytes that one entry can name at most: the byte count of a data segment has 31 bits.
+/// The most bytes of one entry: the byte count of a data segment has 31 bits.
 inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
 
-/// An entry for a length of any width. One of more than most_data_bytes is not cut: it makes an
-/// entry that every post refuses with driver_error::bad_argument.
+/// Makes an entry from a length of any width. A length above most_data_bytes is not truncated.
+/// Every post refuses such an entry with driver_error::bad_argument.
 constexpr data_entry entry_of(std::uint64_t address, std::uint64_t length, std::uint32_t lkey) {
   constexpr std::uint32_t refused = ~std::uint32_t{0};
   return {address, length <= most_data_bytes ? static_cast<std::uint32_t>(length) : refused, lkey};
 }
 
-/// A list of entries: gathered by what sends, scattered to by what reads.
+/// A list of data entries. Sends and writes gather from the entries. Reads scatter to them.
 struct data_list {
   const data_entry* first = nullptr;
   std::uint32_t count = 0;
 };
 
-/// Data that are copied into the work request.
+/// Data that the post copies into the WQE.
 struct inline_data {
   const std::byte* from = nullptr;
   std::uint32_t length = 0;

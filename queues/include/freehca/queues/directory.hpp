@@ -14,21 +14,21 @@
 
 namespace freehca::queues {
 
-/// The rings of a queue pair, as completions find them.
+/// The rings of a queue pair, as a completion queue finds them.
 struct qp_rings {
   std::uint32_t qpn = 0;
-  void* owner = nullptr;  ///< the object that the rings belong to, for whoever looks them up
-  /// Called by cq::poll() for each completion in error that is not a flush: of a send, or of a
-  /// receive. Null: nobody wants to know.
+  void* owner = nullptr;  ///< the object that has the rings; not used by queues
+  /// Called by cq::poll(), drain() and look() for each completion in error that is not a flush,
+  /// before the caller gets the completion. `sent`: the request was in the send queue. May be null.
   void (*failed)(qp_rings& rings, bool sent) noexcept = nullptr;
   sq send;
   rq receive;
-  srq* shared = nullptr;  ///< receives come from there; null: from `receive`
+  srq* shared = nullptr;  ///< receives come from this queue; null: from `receive`
 };
 
-/// Finds the rings of the queue pair that a completion names. The device's numbers are not trusted:
-/// one that no live queue pair has finds nothing. Slots are storage of the caller, a power of two
-/// of them, as many as there are queue pairs in a row of numbers.
+/// Finds the rings of the queue pair that a completion names. Numbers from the device are not
+/// trusted: a number that no live queue pair has finds nothing. The caller owns the slots. Their
+/// number is a power of two, and at least the length of the range of queue pair numbers.
 class qp_directory {
  public:
   qp_directory() { nobody_.qpn = ~std::uint32_t{0}; }
@@ -43,7 +43,8 @@ class qp_directory {
   bool is_open() const { return slots_ != nullptr; }
   qp_rings* find(std::uint32_t qpn) const { return is_open() ? look().find(qpn) : nullptr; }
 
-  /// Where to look, for whoever looks often: good for as long as the directory is open.
+  /// A copy of the table's address and size, for a caller that looks up often. Valid while the
+  /// directory is open.
   class view {
    public:
     [[gnu::always_inline]] qp_rings* find(std::uint32_t qpn) const {
@@ -59,7 +60,8 @@ class qp_directory {
   };
   view look() const { return {slots_, mask_}; }
 
-  /// driver_error::busy: another queue pair has the slot.
+  /// Adds a queue pair. Errors: driver_error::busy (another queue pair has the slot), ::bad_state
+  /// (not open).
   status add(qp_rings& rings) {
     if (slots_ == nullptr) return driver_error::bad_state;
     qp_rings*& slot = slots_[rings.qpn & mask_];
@@ -75,7 +77,8 @@ class qp_directory {
  private:
   qp_rings** slots_ = nullptr;
   std::uint32_t mask_ = 0;
-  /// In the slots that nobody has, so that a look needs no test for that: numbers have 24 bits.
+  /// Stands in each free slot, so that a lookup needs no test for null. No lookup returns it,
+  /// because numbers have 24 bits.
   qp_rings nobody_;
 };
 

@@ -15,33 +15,34 @@
 
 namespace freehca::queues {
 
-/// What an event queue stands on; outlives it.
+/// Parameters of eq::open(). The memory and the register that they name outlive the queue.
 struct eq_resources {
-  dma_region ring;            ///< eq::ring_bytes(...)
+  dma_region ring;            ///< at least eq::ring_bytes(...) bytes
   unsigned log_entries = 0;   ///< at most 22
-  unsigned entry_bytes = 32;  ///< 32, or 64 where INIT_HCA chose that
-  mmio_region doorbell;       ///< the four bytes at uar::eq_doorbell_of(eqn) of BAR 2
+  unsigned entry_bytes = 32;  ///< 32, or 64 if INIT_HCA chose that
+  mmio_region doorbell;       ///< four bytes at uar::eq_doorbell_of(eqn) of BAR 2
 };
 
-/// The ring of an event queue. Issues no command: hca hands the ring to the device after open(),
-/// with the consumer counter at 0. One owner thread.
+/// The ring of an event queue. It issues no commands. After open(), hca gives the ring to the
+/// device with the consumer counter at 0. All functions are called by one owner thread.
 class eq {
  public:
   static constexpr std::size_t ring_bytes(unsigned log_entries, unsigned entry_bytes) {
     return std::size_t{entry_bytes} << log_entries;
   }
 
-  /// Takes the ring and makes every entry the device's. driver_error::bad_argument: too small, or a
-  /// shape that hardware does not have.
+  /// Takes the ring and gives every entry to the device. Error: driver_error::bad_argument (a shape
+  /// that the hardware does not have, or missing or too little memory).
   status open(const eq_resources& resources);
   void close() { ring_ = {}; }
   bool is_open() const { return ring_.host != nullptr; }
 
-  /// Is there an entry that next() would take?
+  /// True if next() would return an event. False if the queue is not open.
   bool pending() const;
 
-  /// Takes the next event, if there is one. Tells the device about the progress by itself before
-  /// the ring can run full; the last word is the caller's, with arm().
+  /// Copies the next event to `to`. Returns false if there is none. The queue is open. next()
+  /// reports the consumer counter to the device before the ring can run full. At the end the caller
+  /// reports it with arm() or acknowledge().
   bool next(layouts::image<layouts::eqe>& to) {
     const std::byte* entry = entry_at(consumer_);
     if (!is_mine(entry)) return false;
@@ -52,11 +53,11 @@ class eq {
     return true;
   }
 
-  /// Tells the device how far the consumer got, and asks for an interrupt at the next event. Look
-  /// again afterwards only where interrupts can be lost: an event that came before is reported at
-  /// once.
+  /// Reports the consumer counter to the device, and requests an interrupt at the next event. If an
+  /// event came before arm(), the device raises the interrupt at once. The caller therefore looks
+  /// again only if interrupts can be lost.
   void arm() { tell(true); }
-  /// The same without asking for an interrupt.
+  /// Reports the consumer counter without a request for an interrupt.
   void acknowledge() { tell(false); }
 
   std::uint32_t entries() const { return entries_; }
@@ -69,7 +70,7 @@ class eq {
     return ring_.host + std::size_t{counter & (entries_ - 1)} * entry_bytes_ + offset_;
   }
   bool is_mine(const std::byte* entry) const {
-    // The owner bit's word alone is loaded first: what it guards is read behind a barrier.
+    // The word with the owner bit is loaded first. The rest of the entry is read behind a barrier.
     constexpr std::size_t at = layouts::eqe{}.owner.offset;
     cache::invalidate(entry, layouts::eqe::bytes);
     layouts::image<layouts::eqe> probe;
@@ -77,7 +78,8 @@ class eq {
     return probe.get<&layouts::eqe::owner>() == ((consumer_ & entries_) != 0);
   }
   void tell(bool ask) {
-    // The device may fill the entries again as soon as it knows: they must have been read.
+    // After this store the device may overwrite the entries. All loads from them must be done
+    // before.
     barrier::dma_load_to_store();
     mmio::write_32(doorbell_, 0, layouts::eq_doorbell_word(consumer_, ask));
     unreported_ = 0;
@@ -87,8 +89,8 @@ class eq {
   mmio_region doorbell_;
   std::uint32_t entries_ = 0;
   std::uint32_t entry_bytes_ = 0;
-  std::uint32_t offset_ = 0;    // of the 32 bytes in an entry
-  std::uint32_t consumer_ = 0;  // counts on; the device has 24 bits of it
+  std::uint32_t offset_ = 0;    // of the event's 32 bytes in an entry
+  std::uint32_t consumer_ = 0;  // free-running; the device uses the low 24 bits
   std::uint32_t unreported_ = 0;
   std::uint32_t tell_at_ = 1;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Atomics on some of the bits of eight bytes. No capability bit tells of them: Linux offers them
-// wherever there are atomics (6.1 hw/mlx4/main.c masked_atomic_cap).
+// Atomics on some bits of 8 bytes. The device has no capability bit for them. Linux offers them
+// wherever there are atomics (6.1 hw/mlx4/main.c masked_atomic_cap). A queue pair has them only if
+// it was created with queue_pair_attributes::masked_atomics.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,9 @@
 
 namespace freehca::queues {
 
-/// Compares the bits of `compare_mask` and, where they are equal, exchanges those of
-/// `operand_mask`. `data`: where the value before goes. Its WQE is longer than one block: only a
-/// queue that was made for it has it (queue_pair_attributes::masked_atomics).
+/// Compares the bits of `compare_mask`. If they are equal, replaces the bits of `operand_mask`.
+/// `data` is one entry of 8 bytes, where the device stores the previous value. The WQE is longer
+/// than one basic block.
 struct masked_compare_and_swap {
   static constexpr auto opcode = layouts::wqe_opcode::masked_atomic_cs;
   static constexpr auto completes_as = work_opcode::masked_compare_and_swap;
@@ -27,14 +28,14 @@ struct masked_compare_and_swap {
   request_flags flags = request_flags::signaled;
 };
 
-/// Adds in fields: each ends at a bit that is set in `boundaries`, its highest, and nothing is
-/// carried out of it.
+/// Adds in fields. Each set bit of `boundaries` is the highest bit of a field. No carry leaves a
+/// field. `data` is as above.
 struct masked_fetch_and_add {
   static constexpr auto opcode = layouts::wqe_opcode::masked_atomic_fa;
   static constexpr auto completes_as = work_opcode::masked_fetch_and_add;
   std::uint64_t wr_id = 0;
   remote_memory remote{};
-  std::uint64_t operand = 0;  ///< what is added
+  std::uint64_t operand = 0;  ///< the addend
   std::uint64_t boundaries = 0;
   data_entry data{};
   request_flags flags = request_flags::signaled;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Requests that manage memory: a free region is given pages, rights and a key by its queue pair's
-// send queue, and loses them again, without a command.
+// Work requests that manage memory. A send queue registers pages, access rights and a key with a
+// free region. Another request ends the registration. Neither needs a firmware command.
 //
-// They are carried out in the order of the queue, before later requests begin. Invalidation waits
-// for earlier reads and atomics with request_flags::fence alone.
+// The device executes them in the order of the queue, before later requests begin. An invalidation
+// waits for earlier reads and atomics only if it has request_flags::fence.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,9 @@
 
 namespace freehca::queues {
 
-/// What a registered region may be used for, besides being read locally; as the first word of the
-/// segment has it. Remote writes and atomics need `local_write` (IBTA vol. 1, 10.6.3.1).
+/// Access rights of a registered region. Local reads are always allowed. The values are bits of the
+/// segment's first 64-bit word, in host order. Remote writes and atomics need `local_write` (IBTA
+/// vol. 1, 10.6.3.1).
 enum class registration_rights : std::uint64_t {
   none = 0,
   local_write = layouts::in_word<&layouts::wqe_fast_register::local_write>(1),
@@ -36,26 +37,28 @@ constexpr registration_rights operator|(registration_rights a, registration_righ
   return static_cast<registration_rights>(static_cast<std::uint64_t>(a) |
                                           static_cast<std::uint64_t>(b));
 }
-/// Have they any of `some`?
+/// True if `rights` has any of `some`.
 constexpr bool has_any(registration_rights rights, registration_rights some) {
   return (static_cast<std::uint64_t>(rights) & static_cast<std::uint64_t>(some)) != 0;
 }
 
-/// A page list begins at a multiple of this (Linux 6.1 hw/mlx4/mlx4_ib.h MLX4_MR_PAGES_ALIGN).
+/// The alignment of a page list in bytes (Linux 6.1 hw/mlx4/mlx4_ib.h MLX4_MR_PAGES_ALIGN).
 inline constexpr std::size_t page_list_alignment = 64;
-/// The most pages of one registration; the device may take more, Linux asks for no more (6.1
+/// The most pages of one registration. The device may accept more, but Linux asks for no more (6.1
 /// hw/mlx4/mlx4_ib.h MLX4_MAX_FAST_REG_PAGES).
 inline constexpr std::uint32_t most_registered_pages = 511;
 
-/// Bytes of the list of so many pages.
+/// Bytes of a list of `pages` pages, rounded up to page_list_alignment.
 constexpr std::size_t page_list_bytes(std::size_t pages) {
   return (pages * layouts::mtt::bytes + page_list_alignment - 1) / page_list_alignment *
          page_list_alignment;
 }
 
-/// Writes the list of a registration. `to` is the caller's, and the device's until the registration
-/// completes. driver_error::bad_argument: too little room, a list or a page that is not aligned, or
-/// too many pages.
+/// Writes the page list of a registration. The caller owns the memory `to`. The device may read it
+/// until the registration completes. Error: driver_error::bad_argument (too little memory, a list
+/// that is not aligned to page_list_alignment, more than most_registered_pages pages, or a page
+/// that is not aligned to the page size). In the last case, part of the list may already be
+/// written.
 inline status write_page_list(const dma_region& to, const page_list& pages) {
   const std::size_t count = pages.pages();
   const std::uint64_t within = (std::uint64_t{1} << pages.log2_page_bytes()) - 1;
@@ -73,23 +76,23 @@ inline status write_page_list(const dma_region& to, const page_list& pages) {
   return {};
 }
 
-/// What a region becomes. The device takes the offset of the first byte in the first page from
-/// `start`, and the number of pages from `start` and `length`.
+/// A registration. The device takes the offset of the first byte in the first page from `start`. It
+/// computes the number of pages from `start` and `length`.
 struct registration {
-  std::uint32_t key = 0;        ///< the region's index, and a low byte that is used no more
-  std::uint64_t page_list = 0;  ///< device address of what write_page_list() wrote
-  std::uint64_t start = 0;      ///< how data entries and the peer count addresses
+  std::uint32_t key = 0;        ///< the region's index, with a low byte that is not in use
+  std::uint64_t page_list = 0;  ///< device address of the list that write_page_list() wrote
+  std::uint64_t start = 0;      ///< address of the first byte for data entries and for the peer
   std::uint64_t length = 0;     ///< bytes
   unsigned log2_page_bytes = 12;
   registration_rights rights = registration_rights::none;
 };
-/// What a region ceases to be: free, until it is registered anew.
+/// The end of a registration. The region is free until the next registration.
 struct invalidation {
   std::uint32_t key = 0;
 };
 
-/// Is it one that any device could carry out? How many pages a region has room for, the device
-/// looks at itself.
+/// True if the registration keeps the rules that hold for every region. The device itself checks
+/// that the region has room for the pages.
 inline bool is_sound(const registration& r) {
   using rights = registration_rights;
   return r.page_list % page_list_alignment == 0 && r.length != 0 &&
@@ -102,8 +105,8 @@ inline bool is_sound(const invalidation&) {
   return true;
 }
 
-/// Their segments, as Linux fills them (6.1 hw/mlx4/qp.c set_reg_seg, set_local_inv_seg); both end
-/// within the first block, where no stamp is. The number of bytes.
+/// Stores the segment as Linux does (6.1 hw/mlx4/qp.c set_reg_seg, set_local_inv_seg). Returns its
+/// number of bytes. It ends within the first basic block, which has no stamp.
 inline std::uint32_t store_memory(std::byte* to, const registration& r) {
   using l = layouts::wqe_fast_register;
   static_assert(layouts::wqe_ctrl::bytes + l::bytes <= layouts::wqe_basic_block);
@@ -124,8 +127,9 @@ inline std::uint32_t store_memory(std::byte* to, const invalidation& i) {
   return l::bytes;
 }
 
-/// Gives a free region (fast_memory_region) its pages. They are the device's until it is
-/// invalidated. One that breaks a rule completes with completion_status::window_bind.
+/// Registers pages with a free region (fast_memory_region). The device may access the pages until
+/// the registration ends. If the device refuses the registration, the request completes with
+/// completion_status::window_bind.
 struct fast_register {
   static constexpr auto opcode = layouts::wqe_opcode::fast_register;
   static constexpr auto completes_as = work_opcode::fast_register;
@@ -134,7 +138,7 @@ struct fast_register {
   request_flags flags = request_flags::signaled;
 };
 
-/// Ends what a key opens. Once it has completed, nobody reads or writes the pages by this key.
+/// Ends the registration of a key. After the completion, no access by this key reaches the pages.
 struct local_invalidate {
   static constexpr auto opcode = layouts::wqe_opcode::local_invalidate;
   static constexpr auto completes_as = work_opcode::local_invalidate;

@@ -8,7 +8,8 @@
 
 namespace freehca::queues {
 
-/// A request to a receive queue: the buffer for one message.
+/// A request to a receive queue: the buffer for one message. When the post returns, the caller may
+/// reuse the list. The device may access the memory of its entries until the receive completes.
 struct receive_request {
   std::uint64_t wr_id = 0;
   const data_entry* list = nullptr;

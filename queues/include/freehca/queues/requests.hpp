@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Work requests as types. The members of a request say which segments its WQE has: `remote` a
-// remote address segment, `to` a datagram segment, `operand` an atomic segment, `operand_mask` a
-// longer one (masked_atomics.hpp), `memory` a segment of memory management (memory_requests.hpp),
-// `immediate` the immediate of the control segment, `invalidated` the key in its place,
-// `remote_srqn` the queue beside it (xrc_requests.hpp), `data` a data segment for each entry, or
-// inline ones. A new opcode is a new struct.
+// Work requests as types, one struct for each opcode. The members of the struct say which segments
+// the WQE has:
+//   remote        a remote address segment
+//   to            a datagram segment
+//   operand       an atomic segment
+//   operand_mask  a masked atomic segment instead (masked_atomics.hpp)
+//   memory        a segment of memory management (memory_requests.hpp)
+//   data          a data segment for each entry that is not empty, or inline segments
+// Three members are fields of the control segment:
+//   immediate     the immediate data
+//   invalidated   the key to invalidate, in the field of the immediate data
+//   remote_srqn   the peer's shared receive queue (xrc_requests.hpp)
 //
-// A request, its lists and its inline bytes are the caller's again when the post returns. The
-// memory that data entries name is the device's until the request completes.
+// When the post returns, the caller may reuse the request, its lists and its inline bytes. The
+// device may access the memory of the data entries until the request completes.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +30,13 @@
 
 namespace freehca::queues {
 
-/// Memory of the peer.
+/// Registered memory of the peer.
 struct remote_memory {
   std::uint64_t address = 0;
   std::uint32_t rkey = 0;
 };
 
-/// The same with the word of its key as the ring has it in memory.
+/// Memory of the peer, with the key in the byte order of the ring (big-endian).
 struct remote_memory_in_ring {
   std::uint64_t address = 0;
   std::uint64_t key = 0;
@@ -39,24 +45,24 @@ struct remote_memory_in_ring {
         key(layouts::swap_be(layouts::in_word<&layouts::wqe_remote_address::rkey>(r.rkey))) {}
 };
 
-/// What a request asks for beside its opcode, as the control segment has it in memory: bits of its
-/// first 64-bit word stand there in the second half, bits of its second word in the first half. So
-/// both fit in one word, each half where a post stores it, and nothing is swapped.
+/// Options of a request, in the byte order of the control segment, so that a post swaps nothing.
+/// Options of the first 64-bit word are bits of its second half. Options of the second word are
+/// bits of its first half. One value therefore holds the options of both words.
 enum class request_flags : std::uint64_t {
   none = 0,
-  /// Starts when earlier reads and atomics are done.
+  /// The request starts after earlier reads and atomics have ended.
   fence = layouts::swap_be(layouts::in_word<&layouts::wqe_ctrl_rows::fence>(1)),
-  /// The receiver's completion wakes who waits for solicited ones.
+  /// The receiver's completion is a solicited event.
   solicited = layouts::swap_be(layouts::in_word<&layouts::wqe_ctrl_rows::solicited>(1)),
-  /// Completes with an entry in the CQ; an error completes in any case.
+  /// The request adds an entry to the CQ when it succeeds. An error adds one in any case.
   signaled = layouts::swap_be(layouts::in_word<&layouts::wqe_ctrl_rows::cq_update>(
       static_cast<std::uint64_t>(layouts::wqe_completion::always))),
 };
 constexpr request_flags operator|(request_flags a, request_flags b) {
   return static_cast<request_flags>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
 }
-/// In the word of the control segment that begins at byte 0x00, and in the one at 0x08; as they
-/// stand in memory.
+/// The options in the word at byte 0x00 of the control segment, and in the word at byte 0x08, in
+/// the byte order of the ring.
 constexpr std::uint64_t in_first_word(request_flags f) {
   return static_cast<std::uint64_t>(f) & layouts::swap_be(std::uint64_t{0xffff'ffff});
 }
@@ -67,7 +73,7 @@ static_assert(in_first_word(request_flags::fence) != 0 &&
               in_second_word(request_flags::fence) == 0 &&
               in_first_word(request_flags::signaled | request_flags::solicited) == 0);
 
-/// What a completed request was.
+/// The kind of a completed request.
 enum class work_opcode : std::uint8_t {
   rdma_read,
   compare_and_swap,
@@ -80,10 +86,11 @@ enum class work_opcode : std::uint8_t {
   fast_register,
   local_invalidate,
   receive,
-  /// The byte count is of what was written, elsewhere than into the receive's buffer.
+  /// A receive that was consumed by an RDMA write with immediate data. The byte count is that of
+  /// the write, which stored nothing in the receive's buffer.
   receive_rdma_with_immediate,
 };
-/// Does a request of this kind bring data back?
+/// True if a request of this kind brings data back: reads and atomics.
 constexpr bool brings_data(work_opcode o) {
   return o < work_opcode::send;
 }
@@ -92,7 +99,7 @@ template <class Data>
 struct send_of {
   static constexpr auto opcode = layouts::wqe_opcode::send;
   static constexpr auto completes_as = work_opcode::send;
-  std::uint64_t wr_id = 0;  ///< comes back in the completion
+  std::uint64_t wr_id = 0;  ///< returned in the completion
   Data data{};
   request_flags flags = request_flags::signaled;
 };
@@ -106,14 +113,14 @@ struct send_with_immediate_of {
   static constexpr auto completes_as = work_opcode::send;
   std::uint64_t wr_id = 0;
   Data data{};
-  std::uint32_t immediate = 0;  ///< as a number; big-endian on the wire
+  std::uint32_t immediate = 0;  ///< in host order; big-endian on the wire
   request_flags flags = request_flags::signaled;
 };
 using send_with_immediate = send_with_immediate_of<data_entry>;
 using send_with_immediate_list = send_with_immediate_of<data_list>;
 using send_with_immediate_inline = send_with_immediate_of<inline_data>;
 
-/// Also ends what a key of the receiver's opens: that of a region or of a window.
+/// A send that also invalidates a key of the receiver: of a memory region or a memory window.
 template <class Data>
 struct send_with_invalidate_of {
   static constexpr auto opcode = layouts::wqe_opcode::send_inval;
@@ -127,7 +134,7 @@ using send_with_invalidate = send_with_invalidate_of<data_entry>;
 using send_with_invalidate_list = send_with_invalidate_of<data_list>;
 using send_with_invalidate_inline = send_with_invalidate_of<inline_data>;
 
-/// Of a datagram queue: at most the path's MTU, and no part of a message.
+/// A datagram, for queues of that service: one packet with at most the path's MTU of data.
 template <class Data>
 struct send_datagram_of {
   static constexpr auto opcode = layouts::wqe_opcode::send;
@@ -188,15 +195,16 @@ struct rdma_read_of {
   static constexpr auto completes_as = work_opcode::rdma_read;
   std::uint64_t wr_id = 0;
   remote_memory remote{};
-  Data data{};  ///< where the answer goes
+  Data data{};  ///< where the device stores the data
   request_flags flags = request_flags::signaled;
 };
 using rdma_read = rdma_read_of<data_entry>;
 using rdma_read_list = rdma_read_of<data_list>;
 
-/// Requests for sq::post_many() that differ in their wr_id and in two offsets: writes or reads of
-/// one length between one region here and one of the peer's. What is the same in all of them is
-/// brought into the form of the ring once.
+/// A sequence of requests for sq::post_many(): writes or reads of one length between one local
+/// region and one region of the peer. The requests differ only in their wr_id and in two offsets.
+/// The constructor converts the common part to the byte order of the ring once. post_many() gives
+/// the flags; those of `like` are ignored.
 template <class Request>
 class stream {
   static_assert(std::is_same_v<Request, rdma_write> || std::is_same_v<Request, rdma_read>);
@@ -204,8 +212,8 @@ class stream {
  public:
   struct place {
     std::uint64_t wr_id = 0;
-    std::uint64_t here = 0;   ///< bytes behind the address of the data
-    std::uint64_t there = 0;  ///< bytes behind the peer's address
+    std::uint64_t here = 0;   ///< bytes added to the local address
+    std::uint64_t there = 0;  ///< bytes added to the peer's address
   };
   struct request {
     static constexpr auto opcode = Request::opcode;
@@ -215,8 +223,8 @@ class stream {
     data_entry_in_ring data;
   };
 
-  /// `like`: both addresses, keys and the length. `places`: of each request, as long as post_many()
-  /// may ask for it.
+  /// `like` has both addresses, the keys and the length. `places` has an element for each request
+  /// and outlives the call of post_many().
   constexpr stream(const Request& like, const place* places)
       : remote_(like.remote), data_(like.data), places_(places) {}
   [[gnu::always_inline]] request operator[](std::size_t i) const {
@@ -236,29 +244,31 @@ inline constexpr bool is_stream = false;
 template <class Request>
 inline constexpr bool is_stream<stream<Request>> = true;
 
-/// 8 bytes, atomic among this device's own atomics. `data`: where the value before goes.
+/// A compare and swap of 8 bytes. It is atomic with respect to other atomics of the peer's device.
+/// `data` is one entry of 8 bytes, where the device stores the previous value.
 struct compare_and_swap {
   static constexpr auto opcode = layouts::wqe_opcode::atomic_cs;
   static constexpr auto completes_as = work_opcode::compare_and_swap;
   std::uint64_t wr_id = 0;
   remote_memory remote{};
-  std::uint64_t operand = 0;  ///< what is stored where `compare` stands
+  std::uint64_t operand = 0;  ///< the new value if the previous one equals `compare`
   std::uint64_t compare = 0;
   data_entry data{};
   request_flags flags = request_flags::signaled;
 };
 
+/// A fetch and add of 8 bytes. It is atomic, and returns the previous value, like compare_and_swap.
 struct fetch_and_add {
   static constexpr auto opcode = layouts::wqe_opcode::atomic_fa;
   static constexpr auto completes_as = work_opcode::fetch_and_add;
   std::uint64_t wr_id = 0;
   remote_memory remote{};
-  std::uint64_t operand = 0;  ///< what is added
+  std::uint64_t operand = 0;  ///< the addend
   data_entry data{};
   request_flags flags = request_flags::signaled;
 };
 
-/// Does nothing but complete.
+/// Does nothing and completes.
 struct nop {
   static constexpr auto opcode = layouts::wqe_opcode::nop;
   static constexpr auto completes_as = work_opcode::nop;
@@ -266,20 +276,22 @@ struct nop {
   request_flags flags = request_flags::signaled;
 };
 
-/// The bit of an opcode in a set of opcodes; of its datagram form, which is a WQE of its own shape.
+/// The bit of an opcode in a set of opcodes. The datagram form of an opcode has a bit of its own,
+/// because its WQE has another shape.
 constexpr std::uint64_t opcode_bit(layouts::wqe_opcode o) {
   return std::uint64_t{1} << static_cast<unsigned>(o);
 }
 constexpr std::uint64_t datagram_opcode_bit(layouts::wqe_opcode o) {
   return opcode_bit(o) << 32;
 }
-/// Of its form for an extended reliable connection, which names a shared receive queue. No queue
-/// has these beside those of datagrams, whose bits lie between them.
+/// The bit of an opcode's form for an extended reliable connection (XRC), which names a shared
+/// receive queue. No queue has both XRC bits and datagram bits. The datagram bits in use lie
+/// between the XRC bits in use.
 inline constexpr unsigned first_xrc_bit = 39;
 constexpr std::uint64_t xrc_opcode_bit(layouts::wqe_opcode o) {
   return opcode_bit(o) << first_xrc_bit;
 }
-/// The bit of the requests of a type.
+/// The bit of a request type in a set of opcodes.
 template <class Request>
 constexpr std::uint64_t request_bit() {
   if constexpr (requires(Request r) { r.remote_srqn; }) return xrc_opcode_bit(Request::opcode);

@@ -24,111 +24,121 @@
 
 namespace freehca::queues {
 
-/// What a send queue stands on; outlives it.
+/// Parameters of sq::open(). The memory and the registers that they name outlive the queue.
 struct sq_resources {
-  dma_region ring;  ///< shape.bytes(), aligned to 64
+  dma_region ring;  ///< at least shape.bytes() bytes, aligned to 64
   sq_shape shape;
-  posted_request* slots = nullptr;  ///< shape.entries() of them
+  posted_request* slots = nullptr;  ///< array of shape.entries() slots
   mmio_region uar;                  ///< the UAR page that the queue pair was created with
   std::uint32_t qpn = 0;
-  unsigned most_gather = 0;       ///< no more than fit the stride
-  std::uint32_t most_inline = 0;  ///< bytes, no more than fit the stride
+  unsigned most_gather = 0;       ///< data segments of a WQE; must fit the stride
+  std::uint32_t most_inline = 0;  ///< bytes; must fit the stride
   std::uint64_t most_message_bytes = 0;
-  /// opcode_bit() and datagram_opcode_bit() of what the service has and the device offers.
+  /// opcode_bit(), datagram_opcode_bit() and xrc_opcode_bit() of the opcodes that the service has
+  /// and the device supports.
   std::uint64_t opcodes = 0;
 };
 
-/// The send queue of a queue pair. Issues no command. Requests complete in order; one that is not
-/// signaled is retired by a later completion. One owner thread, that of the CQ.
+/// The send queue of a queue pair. It issues no commands. Requests complete in order. A request
+/// that is not signaled is retired by the completion of a later request. All functions are called
+/// by one owner thread, which also owns the CQ.
 ///
-/// A post is a check and stores, straight into the ring. Everything else that can stop or delay a
-/// post (the state, the room, the end of the ring, the stamps ahead of the producer) is settled for
-/// a run of entries at a time: see prepare().
+/// The fast path of a post checks a request and stores it straight into the ring. prepare() settles
+/// everything else for a run of entries at a time: the state, the free entries, the end of the ring
+/// and the stamps ahead of the producer.
 class sq {
-  /// Where the next request goes. The requests from `at` to `end` follow each other; prepare()
-  /// settles what comes behind them.
+  /// The place of the next request. prepare() has prepared the entries from `at` up to `end`, which
+  /// is not included.
   struct cursor {
     std::byte* at = nullptr;
     std::byte* end = nullptr;
-    std::uint64_t owner = 0;  // the owner bit of this lap, as the control segment has it in memory
+    std::uint64_t owner = 0;  // the owner bit of this lap, in the byte order of the ring
     posted_request* slot = nullptr;
   };
 
  public:
-  /// driver_error::bad_argument: a shape that hardware does not have, or too little room.
+  /// Takes the ring and calls reset(). Error: driver_error::bad_argument (a shape that the hardware
+  /// does not have, missing or too little memory, or a longest WQE beyond the stride).
   status open(const sq_resources& resources);
   void close() { *this = sq{}; }
   bool is_open() const { return ring_ != nullptr; }
-  /// Makes every entry the software's and forgets what was posted: before RST2INIT.
+  /// Makes every entry the software's, drops all posted requests and disallows post(). Called
+  /// before RST2INIT. The queue is open.
   void reset();
 
-  /// Whether post() is allowed: the queue pair is in RTS or in ERROR. Not after open() or reset().
+  /// Allows or disallows post(). A queue pair allows it in RTS and in ERROR. open() and reset()
+  /// disallow it. Only an open queue may allow it.
   void accept(bool allowed) {
     accepts_ = allowed;
     next_.end = next_.at;
   }
 
-  /// Writes one WQE. The device may begin with it at once, or not before ring(). Nothing was
-  /// touched on an error: driver_error::queue_full, ::bad_argument (too many entries, too much
-  /// data, a datagram to nowhere), ::unsupported (an opcode that the service or the device does not
-  /// have), ::bad_state (not open, or see accept()).
+  /// Writes one WQE. The device may execute it at once, or only after ring(). On an error nothing
+  /// changes. Errors: driver_error::queue_full, ::bad_argument (too many entries, too much data, a
+  /// datagram without an address, a number of more than 24 bits, an atomic whose data are not 8
+  /// bytes, a registration that is not sound), ::unsupported (an opcode that the service or the
+  /// device does not have), ::bad_state (not open, or post() is not allowed).
   template <class Request>
   [[gnu::always_inline]] status post(const Request& request) {
     no_doorbell none;
     return post_by(none, request);
   }
 
-  /// Posts requests[0], requests[1] and so on, `count` of them, each with `flags` in place of its
-  /// own. ring() tells the device of them. Returns how many were posted. When there are fewer than
-  /// `count`, post() of the next one gives the reason.
+  /// Posts requests[0] to requests[count - 1]. `flags` replaces the flags of each request. The
+  /// device may wait for ring(). Returns the number of posted requests. If it is less than `count`,
+  /// post() of the next request returns the reason.
   ///
-  /// `requests`: a pointer, a span, a stream, or another type that gives requests of one type. It
-  /// is copied, and may be asked for one request twice.
+  /// `requests` is a pointer, a span, a stream, or another type whose elements are requests of one
+  /// type. post_many() copies it and may read an element twice.
   template <class Requests>
   [[gnu::always_inline]] unsigned post_many(Requests requests, unsigned count,
                                             request_flags flags = request_flags::signaled);
 
-  /// Tells the device that there is work. No effect while post() is not allowed.
+  /// Rings the doorbell, which tells the device that there are new WQEs. No effect while post() is
+  /// not allowed.
   void ring() {
     if (accepts_) ring_doorbell();
   }
 
+  /// Calls post() and, if it succeeds, tells the device as ring() does.
   template <class Request>
   [[gnu::always_inline]] status post_and_ring(const Request& request) {
     by_doorbell by;
     return post_by(by, request);
   }
 
-  /// The same by BlueFlame, where it takes the request; else by a doorbell. It is worth its price
-  /// for a single small request that a caller waits for. Nothing that was posted before may be
-  /// without its ring(). `by`: of the UAR page that the queue pair was created with.
+  /// Posts a request through BlueFlame if it fits the register, otherwise through the doorbell.
+  /// BlueFlame is worth its cost for a single small request that the caller waits for. The caller
+  /// has called ring() for all earlier posts. `by` is of the UAR page that the queue pair was
+  /// created with. Errors as with post().
   template <class Request>
   [[gnu::always_inline]] status post_and_push(blueflame& by, const Request& request) {
     return post_by(by, request);
   }
 
-  /// Retires the request of WQE counter `wqe_index` and all before it. Null when the device names
-  /// one that is not outstanding.
+  /// Retires the request of WQE counter `wqe_index` and all requests before it. Returns the slot of
+  /// that request, which is valid until the next post. Returns null if the request is not
+  /// outstanding.
   const posted_request* retire(std::uint16_t wqe_index) {
     const posted_request* const retired = retire_next(wqe_index);
     return retired != nullptr ? retired : retire_up_to(wqe_index);
   }
-  /// The same. Null too when it is not the oldest one that the device names.
+  /// Like retire(), for the oldest request alone. Returns null if the device names another one.
   [[gnu::always_inline]] const posted_request* retire_next(std::uint16_t wqe_index) {
     const std::uint32_t tail = tail_;
     if (wqe_index != static_cast<std::uint16_t>(tail) || tail == head_) [[unlikely]]
       return nullptr;
     tail_ = tail + 1;
     const posted_request* const retired = slots_ + (tail & mask_);
-    if (retired == nullptr) __builtin_unreachable();  // so that callers need not look twice
+    if (retired == nullptr) __builtin_unreachable();  // spares the caller's test for null
     return retired;
   }
 
-  /// The same, where it is not the oldest one that the device names.
+  /// Like retire(). Called if retire_next() has returned null.
   [[gnu::noinline]] const posted_request* retire_up_to(std::uint16_t wqe_index);
 
-  /// Retires the oldest outstanding request of a device that will tell of none any more. Null:
-  /// there is none.
+  /// Retires the oldest outstanding request, if the device will report no more completions. Returns
+  /// null if there is none.
   const posted_request* retire_oldest() {
     return head_ == tail_ ? nullptr : slots_ + (tail_++ & mask_);
   }
@@ -140,10 +150,10 @@ class sq {
   std::uint32_t most_inline() const { return most_inline_; }
 
  private:
-  /// How the device is told of a request, beside a blueflame.
+  /// How a post notifies the device. The third way is a blueflame.
   struct no_doorbell {};
   struct by_doorbell {};
-  /// How long a request's data are, as far as check() counts them.
+  /// The size of a request's data, as far as check() counts it.
   struct extent {
     std::uint64_t bytes = 0;
     unsigned entries = 0;
@@ -153,10 +163,11 @@ class sq {
     barrier::dma_store_to_mmio_store();
     mmio::write_32(uar_, layouts::uar::send_doorbell, layouts::swap_be(doorbell_));
   }
-  /// The most that are prepared at once, so that no post takes much longer than others.
+  /// The most entries of one prepare(). It limits the time of a single post.
   static constexpr std::uint32_t most_prepared = 64;
 
-  /// Settles what a run of requests needs that begins at head_: afterwards next_ has room.
+  /// Prepares a run of entries from head_ on, so that next_ has room. Errors:
+  /// driver_error::bad_state, ::queue_full.
   [[gnu::noinline, gnu::cold]] status prepare();
   template <class Request>
   [[gnu::always_inline]] bool allows() const {
@@ -164,19 +175,20 @@ class sq {
   }
   template <class Request>
   [[gnu::always_inline]] status check(const Request& request, extent& of) const;
-  /// Has a request one data entry, whose segment is always there?
+  /// True if the type has one data entry instead of a list or inline data.
   template <class Request>
   static constexpr bool has_entry = requires(Request r) {
     r.data.address;
   };
-  /// Passes check(), and an only entry has bytes, and not too many.
+  /// True if check() accepts the request, and a single data entry has 1 to most_bytes_ bytes.
   template <class Request>
   [[gnu::always_inline]] bool fits(const Request& request, extent& of) const {
     if constexpr (has_entry<Request>)
       if (request.data.length - 1u >= most_bytes_) return false;
     return check(request, of).ok();
   }
-  /// Posts a request that needs no more than a check and stores. False: it is post_slowly()'s.
+  /// The fast path of a post: a check, and stores. Returns false if the request needs
+  /// post_slowly().
   template <class By, class Request>
   [[gnu::always_inline]] bool post_at_once(By& by, const Request& request, request_flags flags);
   template <class By, class Request>
@@ -185,26 +197,26 @@ class sq {
       return {};
     return post_slowly(by, request, request.flags);
   }
-  /// Any request: one that needs prepare(), one of no bytes, one that is refused.
+  /// The slow path of a post: the request needs prepare(), has no bytes, or is refused.
   template <class By, class Request>
   [[gnu::noinline, gnu::cold]] status post_slowly(By& by, const Request& request,
                                                   request_flags flags);
-  /// The bytes of a WQE of one data entry.
+  /// Bytes of a WQE with one data entry.
   template <class Request>
   static constexpr std::uint32_t bytes_with_entry();
-  /// The first word of the WQEs of that many bytes in this lap, as they have it in memory.
+  /// The first word of a WQE of `bytes` bytes in this lap, in the byte order of the ring.
   template <class Request>
   [[gnu::always_inline]] static std::uint64_t first_word(const cursor& at, std::uint32_t bytes,
                                                          request_flags flags);
-  /// Stores a request that fits, and moves `next` on. `first`: its first word, or 0 for a WQE whose
-  /// length is not known yet. `has_bytes`: an only entry that has none names nothing, and has no
+  /// Stores a request that fits, and advances `next`. `first` is the first word of the WQE, or 0 if
+  /// the length is not known yet. `has_bytes` is false if a single data entry is empty: it gets no
   /// segment.
   template <class By, class Request>
   [[gnu::always_inline]] void store(cursor& next, By& by, const Request& request, const extent& of,
                                     request_flags flags, std::uint64_t first,
                                     bool has_bytes = true);
-  /// What a WQE that is copied to a register has more than others in its first word: its queue pair
-  /// and its number. The WQE stands in the ring just as in the copy.
+  /// The QPN and the WQE index, as bits of the first word of a WQE that is copied to a BlueFlame
+  /// register. The WQE in the ring has them too.
   std::uint64_t blueflame_head() const {
     using l = layouts::wqe_ctrl_blueflame;
     return layouts::in_word<&l::qpn>(layouts::swap_be(doorbell_) >>
@@ -215,16 +227,16 @@ class sq {
   cursor next_;
   posted_request* slots_ = nullptr;
   std::uint32_t mask_ = 0;
-  std::uint32_t head_ = 0;  // counts on; the device has 16 bits of it
+  std::uint32_t head_ = 0;  // free-running; the device uses the low 16 bits
   std::uint32_t tail_ = 0;
-  std::uint32_t most_bytes_ = 0;  // of a request with one entry
+  std::uint32_t most_bytes_ = 0;  // limit for a request with one data entry
   std::size_t stride_ = 64;
   std::uint64_t opcodes_ = 0;
-  std::uint32_t doorbell_ = 0;  // as the register has it in memory
+  std::uint32_t doorbell_ = 0;  // in the byte order of the register
   std::uint16_t most_gather_ = 0;
   std::uint16_t most_inline_ = 0;
   mmio_region uar_;
-  // From here on: members that a post or a completion does not need each time.
+  // The members from here on are not used by every post or completion.
   std::uint64_t most_message_bytes_ = 0;
   std::byte* ring_ = nullptr;
   std::uint32_t spare_ = 0;
@@ -276,7 +288,7 @@ inline bool sq::post_at_once(By& by, const Request& r, request_flags flags) {
   return true;
 }
 
-// What the device could not do is refused before the ring is touched.
+// A request that the device cannot execute is refused before the ring changes.
 template <class By, class Request>
 status sq::post_slowly(By& by, const Request& r, request_flags flags) {
   if (!allows<Request>()) return is_open() ? driver_error::unsupported : driver_error::bad_state;

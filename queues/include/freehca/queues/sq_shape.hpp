@@ -11,14 +11,14 @@
 
 namespace freehca::queues {
 
-/// How a send queue is divided. Entries are powers of two of at least one basic block, and every
-/// WQE takes one entry.
+/// The size of a send queue: 1 << log_entries entries of 1 << log_stride bytes. An entry has at
+/// least one basic block (64 bytes). Each WQE takes one entry.
 struct sq_shape {
   std::uint8_t log_entries = 0;
-  std::uint8_t log_stride = 6;  ///< bytes
+  std::uint8_t log_stride = 6;
 
-  /// The device prefetches: 2 KiB and one WQE stay stamped ahead of the producer
-  /// (Linux 6.1 hw/mlx4/mlx4_ib.h MLX4_IB_SQ_HEADROOM).
+  /// The device prefetches. 2 KiB and one WQE ahead of the producer therefore stay stamped (Linux
+  /// 6.1 hw/mlx4/mlx4_ib.h MLX4_IB_SQ_HEADROOM).
   static constexpr std::uint32_t headroom_bytes = 2048;
 
   constexpr std::uint32_t entries() const { return 1u << log_entries; }
@@ -30,18 +30,19 @@ struct sq_shape {
   friend constexpr bool operator==(const sq_shape&, const sq_shape&) = default;
 };
 
-/// Control and remote address segment: what stands in front of the data of an RDMA request.
+/// Bytes of the control and the remote address segment, which precede the data of an RDMA request.
 inline constexpr std::size_t rdma_header_bytes =
     layouts::wqe_ctrl::bytes + layouts::wqe_remote_address::bytes;
-/// Control and datagram segment: one basic block, so that the data begin with a stamp's word.
+/// Bytes of the control and the datagram segment. They fill one basic block. The first word of the
+/// data therefore replaces a stamp.
 inline constexpr std::size_t datagram_header_bytes =
     layouts::wqe_ctrl::bytes + layouts::wqe_datagram::bytes;
 static_assert(datagram_header_bytes == layouts::wqe_basic_block);
-/// `ds` has six bits.
+/// The most bytes of a WQE: the field `ds` has six bits.
 inline constexpr std::size_t most_wqe_bytes = 63 * layouts::wqe_unit;
 
-/// Bytes of a WQE whose inline data begin at byte `at`: an inline segment may not cross a basic
-/// block, so that each block holds one.
+/// Bytes of a WQE with `length` bytes of inline data from byte `at` on. An inline segment may not
+/// cross a basic block. Each block therefore has a segment of its own.
 constexpr std::size_t wqe_end_of_inline(std::size_t at, std::size_t length) {
   while (length != 0) {
     const std::size_t room =
@@ -53,15 +54,15 @@ constexpr std::size_t wqe_end_of_inline(std::size_t at, std::size_t length) {
   return (at + layouts::wqe_unit - 1) / layouts::wqe_unit * layouts::wqe_unit;
 }
 
-/// Bytes of an atomic request, and of the longest masked one.
+/// Bytes of an atomic request, and of the longest masked atomic request.
 inline constexpr std::size_t atomic_wqe_bytes =
     rdma_header_bytes + layouts::wqe_atomic::bytes + layouts::wqe_data::bytes;
 inline constexpr std::size_t masked_atomic_wqe_bytes =
     rdma_header_bytes + layouts::wqe_masked_atomic::bytes + layouts::wqe_data::bytes;
 
-/// Bytes of the longest WQE with that many gather entries and inline bytes behind `header`, which
-/// is rdma_header_bytes of a connection or datagram_header_bytes. A request of `least` bytes fits
-/// always.
+/// Bytes of the longest WQE of a queue. It has `gather` data segments or `inline_bytes` inline
+/// bytes behind the header, or `least` bytes if that is more. `header` is rdma_header_bytes for
+/// connections and datagram_header_bytes for datagrams.
 constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes,
                                     std::size_t header = rdma_header_bytes,
                                     std::size_t least = atomic_wqe_bytes) {
@@ -71,8 +72,9 @@ constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes
   return longer > least ? longer : least;
 }
 
-/// The smallest shape that takes `requests` requests at once. driver_error::bad_argument: longer
-/// WQEs than the device has, or more than the 16-bit WQE counter tells apart.
+/// Returns the smallest shape for `requests` outstanding requests. Error:
+/// driver_error::bad_argument (a longer WQE than the device has, or more entries than the 16-bit
+/// WQE counter distinguishes).
 constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gather,
                                         std::size_t inline_bytes,
                                         std::size_t header = rdma_header_bytes,

@@ -20,9 +20,10 @@
 
 namespace freehca::queues {
 
-/// How a shared receive queue is divided: entries of 32 << n bytes, at most 2 KiB, each of which
-/// begins with the number of the next free one. One entry is never posted: it ends that list
-/// (Linux 6.1 hw/mlx4/srq.c mlx4_ib_create_srq).
+/// The size of a shared receive queue: 1 << log_entries entries of 1 << log_stride bytes.
+/// srq::open() accepts 2 to 2^15 entries of 32 to 2048 bytes. Each entry begins with the index of
+/// the next free entry. One entry is never posted: it ends this list (Linux 6.1 hw/mlx4/srq.c
+/// mlx4_ib_create_srq).
 struct srq_shape {
   std::uint8_t log_entries = 1;
   std::uint8_t log_stride = 5;
@@ -36,8 +37,8 @@ struct srq_shape {
   friend constexpr bool operator==(const srq_shape&, const srq_shape&) = default;
 };
 
-/// The smallest shape for `requests` receives of `scatter` entries each.
-/// driver_error::bad_argument.
+/// Returns the smallest shape for `requests` receives of `scatter` data segments each. Error:
+/// driver_error::bad_argument (more than 32767 receives or 127 segments).
 constexpr result<srq_shape> srq_shape_for(std::uint32_t requests, unsigned scatter) {
   if (requests > 0x7fff || scatter > 127) return status(driver_error::bad_argument);
   srq_shape shape;
@@ -50,38 +51,42 @@ static_assert(srq_shape_for(1, 0).value() == srq_shape{1, 5} &&
               srq_shape_for(4, 4).value() == srq_shape{3, 7} &&
               srq_shape_for(0x7fff, 127).value() == srq_shape{15, 11});
 
-/// What a shared receive queue stands on; outlives it.
+/// Parameters of srq::open(). The memory that they name outlives the queue.
 struct srq_resources {
-  dma_region ring;  ///< shape.bytes()
+  dma_region ring;  ///< at least shape.bytes() bytes
   srq_shape shape;
-  posted_request* slots = nullptr;  ///< shape.entries() of them
+  posted_request* slots = nullptr;  ///< array of shape.entries() slots
   dma_region record;                ///< the doorbell record: 4 bytes, aligned to 4
-  unsigned most_scatter = 0;        ///< no more than shape.most_scatter()
+  unsigned most_scatter = 0;        ///< data segments of a receive; at most shape.most_scatter()
 };
 
-/// A receive queue that several queue pairs take from (qp_rings::shared), in whatever order their
-/// messages come. One owner thread, that of the CQs that their receives complete to.
+/// A receive queue that several queue pairs share (qp_rings::shared). Its receives complete in any
+/// order. All functions are called by one owner thread, which also owns the CQs of the receives.
 ///
-/// The device finds the entries by a list: each names the one that is posted after it. An entry
-/// that completed goes to the end of the list, whose number no post has used yet. The list is kept
-/// in the slots too, since the device could write to the ring. The end of each entry's segments
-/// stands there as in rq.
+/// The device finds the entries by a list: each entry has the index of the entry that is posted
+/// after it. A completed entry goes to the end of the list. The previous last entry can still get
+/// its index, because the last one is never posted. The slots have a copy of the list, because
+/// the device could write to the ring. End segments are stored as in rq.
 class srq {
  public:
-  /// driver_error::bad_argument: a shape that hardware does not have, or too little room. Before
-  /// SW2HW_SRQ: the device begins with entry 0.
+  /// Takes the ring, links its entries and zeroes the doorbell record. Called before SW2HW_SRQ,
+  /// because the device begins with entry 0. Error: driver_error::bad_argument (a shape that the
+  /// hardware does not have, missing or too little memory, a misaligned record, or a most_scatter
+  /// beyond the shape).
   status open(const srq_resources& resources);
   void close() { *this = srq{}; }
   bool is_open() const { return ring_ != nullptr; }
 
-  /// Whether post() is allowed: the device has the queue. Not after open().
+  /// Allows or disallows post(). It is allowed while the device has the queue. open() disallows it.
+  /// A queue that is not open never allows it.
   void accept(bool allowed) {
     accepts_ = allowed && is_open();
     choose_way();
   }
 
-  /// Writes one WQE, which the device does not see before ring(). Nothing was touched on an error:
-  /// driver_error::queue_full, ::bad_argument, ::bad_state (not open, or see accept()).
+  /// Writes one WQE. The device does not see it before ring(). On an error nothing changes. Errors:
+  /// driver_error::queue_full, ::bad_argument (too many entries, an entry that is too long, or no
+  /// list), ::bad_state (not open, or post() is not allowed).
   [[gnu::always_inline]] status post(const receive_request& request) {
     const std::uint32_t index = first_free_;
     if (!is_one_entry(request, most_in_one_) || index == end_of_free_) [[unlikely]]
@@ -93,11 +98,13 @@ class srq {
     return {};
   }
 
-  /// Tells the device how many were posted. No effect while post() is not allowed.
+  /// Tells the device, by the doorbell record, how many receives were posted. No effect while
+  /// post() is not allowed.
   void ring() {
     if (accepts_) write_record();
   }
 
+  /// Calls post() and, if it succeeds, tells the device as ring() does.
   [[gnu::always_inline]] status post_and_ring(const receive_request& request) {
     const status posted = post(request);
     if (posted.ok()) [[likely]]
@@ -105,10 +112,11 @@ class srq {
     return posted;
   }
 
-  /// Retires the receive of entry `wqe_index`, which is free from then on; what this returns can be
-  /// read until the next post. Null: no receive is outstanding there, whatever the device says.
+  /// Retires the receive of entry `wqe_index` and frees the entry. Returns the receive's slot,
+  /// which is valid until the next post. Returns null if the entry has no outstanding receive. The
+  /// device may give any index.
   const posted_request* retire(std::uint16_t wqe_index) {
-    // Of a queue that is not open, 0 is the only index, and the end of the free ones.
+    // If the queue is not open, mask_ and end_of_free_ are 0, and every index is refused here.
     if (wqe_index > mask_ || wqe_index == end_of_free_) [[unlikely]]
       return nullptr;
     posted_request* const retired = &slots_[wqe_index];
@@ -116,13 +124,13 @@ class srq {
       return nullptr;
     ++retired_;
     append(wqe_index);
-    if (retired == nullptr) __builtin_unreachable();  // so that callers need not look twice
+    if (retired == nullptr) __builtin_unreachable();  // spares the caller's test for null
     return retired;
   }
 
-  /// Retires an outstanding receive of a device that will tell of none any more: the oldest as long
-  /// as receives completed in the order of their posting, else any, for no order is kept. Null:
-  /// there is none.
+  /// Retires an outstanding receive, if the device will report no more completions. If receives
+  /// have completed in the order of their posts, it is the oldest receive. Otherwise it is any
+  /// receive, because the queue keeps no order. Returns null if there is none.
   const posted_request* retire_oldest();
 
   std::uint32_t outstanding() const { return posted_ - retired_; }
@@ -137,34 +145,34 @@ class srq {
     dma::store_be32(record_, layouts::load_be<std::uint32_t>(record.data()));
     cache::clean(record_, layouts::rq_doorbell_record::bytes);
   }
-  /// In the link of a slot that is free: so a link of 0 is that of an outstanding receive, or of
-  /// the last free entry, which has no next one.
+  /// Set in the link of a free slot. A link of 0 therefore belongs to an outstanding receive, or to
+  /// the last free entry, which has no next entry.
   static constexpr std::uint16_t free = 0x8000;
 
   std::byte* entry_at(std::uint32_t index) const {
     return ring_ + (std::size_t{index} << log_stride_);
   }
-  /// Any post that is not plain.
+  /// The slow path of post(), for any receive.
   [[gnu::noinline]] status post_any(const receive_request& request);
-  /// Whether a post of one entry may write that alone, without another look.
+  /// Sets the limit of the fast path of post(), which stores one data segment and nothing else.
   void choose_way() {
     most_in_one_ = accepts_ && ends_stand_ && most_scatter_ != 0 ? most_data_bytes : 0;
   }
-  /// The first free entry is a receive's.
+  /// Gives the first free entry, `index`, to a receive.
   [[gnu::always_inline]] void take(std::uint32_t index, std::uint64_t wr_id, std::uint32_t bytes) {
     posted_request& slot = slots_[index];
     first_free_ = slot.link & ~std::uint32_t{free};
     slot.begin(wr_id, work_opcode::receive, bytes);
     ++posted_;
   }
-  /// Says in entry `index` and in its slot which one is posted after it.
+  /// Stores the index of the entry that is posted after entry `index`, in the ring and in the slot.
   void link(std::uint32_t index, std::uint32_t next) {
     using l = layouts::wqe_srq_next;
     slots_[index].link = static_cast<std::uint16_t>(free | next);
     dma::store_be64(entry_at(index), layouts::in_word<&l::next_wqe_index>(next));
     cache::clean(entry_at(index), l::bytes);
   }
-  /// An entry becomes the last of the free ones.
+  /// Makes an entry the last free entry.
   void append(std::uint32_t index) {
     link(end_of_free_, index);
     end_of_free_ = index;
@@ -174,15 +182,15 @@ class srq {
   std::byte* record_ = nullptr;
   posted_request* slots_ = nullptr;
   std::uint32_t mask_ = 0;
-  std::uint32_t first_free_ = 0;   // the next post's
-  std::uint32_t end_of_free_ = 0;  // never posted before another one is free
-  std::uint32_t posted_ = 0;       // counts on; the device has 16 bits of it
+  std::uint32_t first_free_ = 0;   // entry of the next post
+  std::uint32_t end_of_free_ = 0;  // last free entry; not posted while it is the last
+  std::uint32_t posted_ = 0;       // free-running; the device uses the low 16 bits
   std::uint32_t retired_ = 0;
-  std::uint32_t most_in_one_ = 0;  // bytes of a plain post
+  std::uint32_t most_in_one_ = 0;  // longest data entry of the fast path; 0: always slow
   std::uint16_t most_scatter_ = 0;
   std::uint8_t log_stride_ = 0;
   bool accepts_ = false;
-  bool ends_stand_ = false;  // in every entry
+  bool ends_stand_ = false;  // each entry has an end segment behind its first data segment
 };
 
 }  // namespace freehca::queues

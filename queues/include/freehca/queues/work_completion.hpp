@@ -21,7 +21,7 @@ enum class completion_status : std::uint8_t {
   local_length,
   local_qp_operation,
   local_protection,
-  flushed,  ///< not executed: the queue pair was in the error state
+  flushed,  ///< the queue pair was in the error state; perhaps executed in part
   window_bind,
   bad_response,
   local_access,
@@ -31,28 +31,30 @@ enum class completion_status : std::uint8_t {
   transport_retry_exceeded,
   rnr_retry_exceeded,
   remote_aborted,
-  unknown_syndrome,  ///< an error that no source names
-  implausible,   ///< the device reported more bytes than the request has room for; byte_count is 0
-  device_reset,  ///< the device was reset before it told: carried out, or in part, or not at all
+  unknown_syndrome,  ///< a syndrome that no source names
+  /// The device reported a result that the request cannot have: more bytes than it has room for, or
+  /// the opcode of another kind of request. byte_count is 0.
+  implausible,
+  device_reset,  ///< the device was reset; executed, executed in part, or not executed
 };
 
-/// The status in words: never null, lives for ever.
+/// Returns the status in words: a static string, never null.
 const char* name_of(completion_status s);
 
-/// What the driver keeps of a posted request, 16 bytes: the head of its completion, written when it
-/// is posted and copied when it completes.
+/// The driver's record of a posted request, 16 bytes. The post writes it. When the request
+/// completes, it becomes the first part of the completion.
 struct posted_request {
   std::uint64_t wr_id = 0;
   work_opcode opcode = work_opcode::send;
   completion_status status = completion_status::ok;
-  /// 0 while the request is outstanding, for a completion has its syndromes there; meanwhile a
-  /// shared receive queue keeps its list of free entries in it.
+  /// 0 while the request is outstanding. A completion has its syndromes here. A free slot of a
+  /// shared receive queue has the link of the free list here.
   std::uint16_t link = 0;
-  /// Of data: those that come back, or that there is room for.
+  /// Bytes of data that a read or an atomic brings back, or that a receive has room for; else 0.
   std::uint32_t bytes = 0;
 
-  /// The slot is that of an outstanding request from now on. Its second word is stored whole:
-  /// g++ 12 stores its members one by one in a loop.
+  /// Marks the slot as that of an outstanding request. The second word is stored whole, because g++
+  /// 12 stores its members one by one in a loop.
   [[gnu::always_inline]] void begin(std::uint64_t id, work_opcode o, std::uint32_t n) {
     struct rest {
       work_opcode opcode;
@@ -66,8 +68,8 @@ struct posted_request {
   }
 };
 
-/// An entry of a completion queue, still where the device wrote it: words as memory has them. The
-/// last word is the one that the driver judged the entry by.
+/// A completion queue entry that is still in the ring. Its words are in the byte order of memory.
+/// The last word is the copy from which the driver has decoded the entry.
 struct entry_in_ring {
   static constexpr std::size_t last = layouts::cqe::bytes / 8 - 1;
   const std::byte* at = nullptr;
@@ -77,31 +79,33 @@ struct entry_in_ring {
   }
 };
 
-/// A request that ended. Its fields that come from the device are read from the entry on demand.
+/// A completed request. The fields of the completion queue entry are decoded when they are read.
 template <class Entry>
 struct completion_of {
   std::uint64_t wr_id = 0;
   work_opcode opcode = work_opcode::send;
   completion_status status = completion_status::ok;
-  std::uint8_t syndrome = 0;         ///< raw; 0 unless the device reported an error
-  std::uint8_t vendor_syndrome = 0;  ///< raw
-  std::uint32_t byte_count = 0;      ///< of reads, atomics and receives; else 0
-  /// The queue pair that the request was posted to; not to be followed when that may have gone
-  /// since.
+  std::uint8_t syndrome = 0;         ///< as in the entry; 0 unless the device reported an error
+  std::uint8_t vendor_syndrome = 0;  ///< as in the entry
+  std::uint32_t byte_count = 0;      ///< of reads, atomics and receives without an error; else 0
+  /// The queue pair that the request was posted to. For a receive of a shared queue, it is the
+  /// queue pair that received the message. If the queue pair may have been destroyed since, the
+  /// pointer must not be followed.
   const qp_rings* queue = nullptr;
-  /// The entry as the device wrote it, which get() reads. When the device told of nothing
-  /// (completion_status::device_reset) it names the queue pair, and the rest is zero. But for that
-  /// number, the functions below that read it mean something only with ok().
+  /// The entry that the device wrote, which get() decodes. If the device wrote no entry
+  /// (completion_status::device_reset), it has the number of the queue pair, and zeros. Without
+  /// ok(), the functions below that decode the entry are not meaningful, except qpn().
   Entry entry{};
 
   bool ok() const { return status == completion_status::ok; }
-  /// The number of that queue pair.
+  /// The number of the queue pair.
   std::uint32_t qpn() const { return static_cast<std::uint32_t>(get<&layouts::cqe_rows::qpn>()); }
   void set_qpn(std::uint32_t n) {
     entry[0] = layouts::swap_be(layouts::in_word<&layouts::cqe_rows::qpn>(n));
   }
 
-  /// Field M of the entry, whatever it means there: layouts::cqe, cqe_timestamp, cqe_error.
+  /// Field M of the entry. The caller knows which layout the entry has: layouts::cqe, cqe_timestamp
+  /// or cqe_error.
   template <auto M>
   std::uint64_t get() const {
     constexpr const layouts::bits& b = layouts::row_of<M>;
@@ -109,28 +113,29 @@ struct completion_of {
     return layouts::from_word<M>(layouts::swap_be(entry[b.offset / 8]));
   }
 
-  /// Does the receive have immediate data? Never without ok().
+  /// True if this is a successful receive with immediate data.
   bool has_immediate() const {
     return ok() && (opcode == work_opcode::receive_rdma_with_immediate ||
                     is_receive_of(layouts::cqe_opcode::recv_send_imm));
   }
-  /// The immediate data, with has_immediate().
+  /// The immediate data in host order, if has_immediate().
   std::uint32_t immediate() const {
     return static_cast<std::uint32_t>(get<&layouts::cqe_rows::immediate>());
   }
-  /// Did the sender invalidate a key of ours? Then immediate() is that key. Never without ok().
+  /// True if this is a successful receive, and the sender has invalidated a local key. The key is
+  /// immediate().
   bool has_invalidated() const {
     return ok() && is_receive_of(layouts::cqe_opcode::recv_send_inval);
   }
-  /// Receives: who sent.
+  /// For receives of datagrams: the QPN of the sender.
   std::uint32_t source_qpn() const {
     return static_cast<std::uint32_t>(get<&layouts::cqe_rows::remote_qpn>());
   }
   std::uint16_t slid() const { return static_cast<std::uint16_t>(get<&layouts::cqe::slid>()); }
   std::uint8_t sl() const { return static_cast<std::uint8_t>(get<&layouts::cqe::sl>()); }
-  /// Receives of datagrams: the first 40 bytes of the buffer hold a GRH.
+  /// For receives of datagrams: true if the first 40 bytes of the buffer hold a GRH.
   bool has_grh() const { return get<&layouts::cqe_rows::grh>() != 0; }
-  /// Receives of QP1: the index of the P_Key that admitted the packet.
+  /// For receives of QP1: the index of the P_Key that the packet matched.
   unsigned pkey_index() const { return immediate() & 0x7f; }
 
   bool is_receive_of(layouts::cqe_opcode o) const {
@@ -138,9 +143,9 @@ struct completion_of {
            static_cast<layouts::cqe_opcode>(get<&layouts::cqe_rows::opcode>()) == o;
   }
 };
-/// A completion that was copied: the caller's own.
+/// A completion with a copy of its entry.
 using work_completion = completion_of<std::uint64_t[layouts::cqe::bytes / 8]>;
-/// A completion whose entry is in the ring until cq::release().
+/// A completion whose entry stays in the ring until cq::release().
 using completion_view = completion_of<entry_in_ring>;
 [[gnu::always_inline]] inline work_completion copy_of(const completion_view& v) {
   work_completion to{v.wr_id,           v.opcode,     v.status, v.syndrome,

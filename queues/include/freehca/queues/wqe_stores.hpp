@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Segments of a WQE, stored straight into the ring. The first word of each 64-byte block but the
-// first replaces the stamp and goes last of its block, behind a barrier: the device may read the
-// ring ahead (layouts/wqe.hpp). The first block is given away by its first word.
+// Functions that store the segments of a WQE straight into the ring. In each 64-byte block but the
+// first, the first word replaces the stamp. This word is stored last in its block, behind a
+// barrier, because the device may read the ring ahead (layouts/wqe.hpp). The first word of the
+// first block gives the WQE to the device; see give_away().
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,8 @@
 
 namespace freehca::queues {
 
-/// A word as it stands in memory: what is a constant, or is kept like that, needs no swap.
+/// Stores a word that is already in the byte order of memory. A constant then needs no swap at run
+/// time.
 [[gnu::always_inline]] inline void store_in_memory(std::byte* to, std::uint64_t word) {
   dma::store_be64(to, layouts::swap_be(word));
 }
@@ -32,7 +34,7 @@ namespace freehca::queues {
   store_in_memory(to + l{}.rkey.offset, r.key);
 }
 
-/// What a masked atomic segment has more than one without masks.
+/// Stores the part of a masked atomic segment that an atomic segment does not have.
 [[gnu::always_inline]] inline void store_masks(std::byte* to, std::uint64_t operand,
                                                std::uint64_t compare) {
   using l = layouts::wqe_masked_atomic;
@@ -42,7 +44,7 @@ namespace freehca::queues {
   dma::store_be64(to + l{}.compare_mask.offset, compare);
 }
 
-/// A datagram segment, which ends with the first block: no stamp is in it.
+/// Stores a datagram segment. It ends with the first block and has no stamp.
 [[gnu::always_inline]] inline void store_datagram(std::byte* to, const datagram_destination& d) {
   using l = layouts::wqe_datagram;
   dma::store_bytes(to, d.at->vector.data(), layouts::address_vector::bytes);
@@ -51,14 +53,14 @@ namespace freehca::queues {
   dma::store_be64(to + l{}.vlan.offset, d.at->vlan_and_mac);
 }
 
-/// A data segment; its first word goes last.
+/// Stores a data segment, its first word last.
 [[gnu::always_inline]] inline void store_entry(std::byte* to, const data_entry_in_ring& d) {
   dma::store_be64(to + layouts::wqe_data{}.address.offset, d.address);
   store_in_memory(to, d.length_and_key);
 }
 
-/// Adds up the bytes of a list, and how many of its entries are not empty. False: one of them is
-/// longer than a segment can say.
+/// Adds the bytes of a list to `bytes`, and the number of its entries that are not empty to
+/// `entries`. Returns false if an entry is longer than most_data_bytes.
 [[gnu::always_inline]] inline bool add_up(const data_entry* first, std::uint32_t count,
                                           std::uint64_t& bytes, unsigned& entries) {
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -71,13 +73,14 @@ namespace freehca::queues {
   return true;
 }
 
-/// Is it one entry, as most receives are, of at least one byte and at most `most`?
+/// True if the receive has one entry of 1 to `most` bytes, as most receives do.
 [[gnu::always_inline]] inline bool is_one_entry(const receive_request& r, std::uint32_t most) {
   return r.entries == 1 && r.list != nullptr && r.list[0].length - 1 < most;
 }
 
-/// Has a receive no more than `most_scatter` entries that are not empty? `bytes`: how much there is
-/// room for, as far as a slot counts.
+/// Checks a receive, and sets `bytes` to the size of its buffer, at most 2^32 - 1. Error:
+/// driver_error::bad_argument (no list, an entry that is too long, or more than `most_scatter`
+/// entries that are not empty).
 inline status check_receive(const receive_request& r, unsigned most_scatter, std::uint32_t& bytes) {
   if (r.list == nullptr && r.entries != 0) return driver_error::bad_argument;
   std::uint64_t sum = 0;
@@ -89,8 +92,8 @@ inline status check_receive(const receive_request& r, unsigned most_scatter, std
   return {};
 }
 
-/// The data segments of a receive WQE, from `at` on. Where they end before the WQE does, another
-/// one says so.
+/// Stores the data segments of a receive WQE from `at` on. If they end before `end`, stores an end
+/// segment behind them.
 inline void store_receive(std::byte* at, const std::byte* end, const receive_request& r) {
   for (unsigned i = 0; i < r.entries; ++i) {
     if (r.list[i].length == 0) continue;
@@ -100,8 +103,8 @@ inline void store_receive(std::byte* at, const std::byte* end, const receive_req
   if (at < end) store_entry(at, data_entry{.lkey = layouts::invalid_lkey});
 }
 
-/// Has each of `count` receive WQEs of 1 << log_stride bytes end behind one data segment, the first
-/// of which stands `head` bytes into the WQE.
+/// Stores an end segment behind the first data segment of each of `count` receive WQEs, if it fits.
+/// A WQE has 1 << log_stride bytes. Its first data segment is at byte `head`.
 inline void store_ends(std::byte* ring, std::uint32_t count, unsigned log_stride,
                        std::size_t head) {
   const std::size_t stride = std::size_t{1} << log_stride, at = head + layouts::wqe_data::bytes;
@@ -110,7 +113,7 @@ inline void store_ends(std::byte* ring, std::uint32_t count, unsigned log_stride
     store_entry(ring + i * stride + at, data_entry{.lkey = layouts::invalid_lkey});
 }
 
-/// A data segment at byte `at` of a send WQE.
+/// Stores a data segment at byte `at` of a send WQE.
 [[gnu::always_inline]] inline void store_data(std::byte* wqe, std::uint32_t at,
                                               const data_entry_in_ring& d) {
   dma::store_be64(wqe + at + layouts::wqe_data{}.address.offset, d.address);
@@ -118,8 +121,8 @@ inline void store_ends(std::byte* ring, std::uint32_t count, unsigned log_stride
   store_in_memory(wqe + at, d.length_and_key);
 }
 
-/// Data segments from byte `at` on, `entries` of which are not empty; from the last to the first,
-/// as the stamps want it. The WQE's length.
+/// Stores the data segments of a list from byte `at` on, the last one first, as the stamps require.
+/// `entries` is the number of entries that are not empty. Returns the length of the WQE in bytes.
 [[gnu::always_inline]] inline std::uint32_t store_list(std::byte* wqe, std::uint32_t at,
                                                        const data_list& list, unsigned entries) {
   const auto each = static_cast<std::uint32_t>(layouts::wqe_data::bytes);
@@ -133,7 +136,8 @@ inline void store_ends(std::byte* ring, std::uint32_t count, unsigned log_stride
   return end;
 }
 
-/// Inline segments from byte `at` on, one for each block; the WQE's length, in whole units.
+/// Stores inline segments from byte `at` on, one for each block. Returns the length of the WQE in
+/// bytes, rounded up to 16.
 inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline_data& data) {
   using l = layouts::wqe_inline;
   const auto block = static_cast<std::uint32_t>(layouts::wqe_basic_block),
@@ -154,15 +158,16 @@ inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline
   return (at + unit - 1) / unit * unit;
 }
 
-/// The control segment, whose first word gives the WQE of `bytes` bytes to the device. `first`:
-/// that word as it stands in memory; `second`: the value of the other one, without the flags.
+/// Stores the control segment. Its first word gives the WQE of `bytes` bytes to the device. `first`
+/// is this word in the byte order of memory. `second` is the second word in host order, without the
+/// flags.
 [[gnu::always_inline]] inline void give_away(std::byte* wqe, std::uint32_t bytes,
                                              std::uint64_t first, request_flags flags,
                                              std::uint64_t second) {
   using l = layouts::wqe_ctrl;
   store_in_memory(wqe + l{}.cq_update.offset, in_second_word(flags) | layouts::swap_be(second));
-  // The first block is a line of the cache, which becomes visible as a whole; the others must be
-  // there before it.
+  // The first block is one cache line, which becomes visible as a whole. The other blocks must be
+  // visible before it.
   if (bytes > layouts::wqe_basic_block)
     cache::clean(wqe + layouts::wqe_basic_block, bytes - layouts::wqe_basic_block);
   barrier::dma_store_to_dma_store();

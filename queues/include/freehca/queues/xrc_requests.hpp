@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Requests of an extended reliable connection (XRC): those of a reliable one, and the shared
-// receive queue of the peer that is meant.
+// Requests of an extended reliable connection (XRC): those of a reliable connection, which also
+// name a shared receive queue of the peer.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace freehca::queues {
 
-/// Any request of a reliable connection that reaches the peer, by the initiator of an extended one:
-/// xrc<send>{{.wr_id = 1, .data = entry}, srqn}. Every one names a shared receive queue, for its
-/// domain is what gives the right to the memory. Source of the field: rdma-core
+/// A request of a reliable connection that reaches the peer, from the initiator of an extended one:
+/// xrc<send>{{.wr_id = 1, .data = entry}, srqn}. Each request names a shared receive queue, because
+/// the domain of this queue gives the right to the memory. Source of the field: rdma-core
 /// providers/mlx4/qp.c (mlx4_post_send, MLX4_REMOTE_SRQN_FLAGS).
 template <class Request>
 struct xrc : Request {
