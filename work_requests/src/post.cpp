@@ -17,8 +17,8 @@ request_flags flags_of(const send_request& r) {
          (r.fence ? request_flags::fence : request_flags::none);
 }
 
-/// The entry of an atomic, which may stand between empty ones. An entry of no bytes, which every
-/// queue refuses, if there is no such entry or more than one.
+/// Returns the single entry of an atomic that is not empty. If there is no such entry, or more than
+/// one, returns an entry of no bytes, which every queue refuses for an atomic.
 data_entry only_entry(const send_request& r) {
   data_entry found;
   if (r.inline_bytes != nullptr || r.list == nullptr) return found;
@@ -57,7 +57,7 @@ template <class Request>
 status post_as(sq& to, const send_request& r) {
   const Request request = typed<Request>(r);
   const status posted = to.post(request);
-  // The queues of extended connections have the same requests in another form.
+  // A queue of an extended connection refuses this form of the request and accepts its xrc form.
   if constexpr (
       requires { request.data; } && !requires { request.to; })
     if (posted.is(driver_error::unsupported)) [[unlikely]]
@@ -65,7 +65,7 @@ status post_as(sq& to, const send_request& r) {
   return posted;
 }
 
-/// A request with a list of any length, or of one entry.
+/// Posts a request with a list. A list of one entry has a type of its own.
 template <template <class> class Request>
 status post_list(sq& to, const send_request& r) {
   return r.entries == 1 && r.list != nullptr ? post_as<Request<data_entry>>(to, r)
@@ -103,7 +103,7 @@ status post(sq& to, const send_request& r) {
       return r.to != nullptr ? post_data<send_datagram_with_immediate_of>(to, r)
                              : post_data<send_with_immediate_of>(to, r);
     case send_opcode::send_with_invalidate:
-      // No datagram has a key.
+      // A datagram cannot invalidate a key.
       return r.to != nullptr ? driver_error::unsupported
                              : post_data<send_with_invalidate_of>(to, r);
     case send_opcode::rdma_write:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Requests whose opcode is known at run time alone, as those of programs of libibverbs are. A
-// program that knows its opcodes posts the types of <freehca/queues/requests.hpp>: its code is
-// smaller and faster.
+// Requests whose opcode is known only at run time, such as those of libibverbs programs. A program
+// that knows its opcodes at compile time posts the types of <freehca/queues/requests.hpp>. Its code
+// is then smaller and faster.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace freehca::work_requests {
 
-/// What a send request asks for. `nop` does nothing but complete.
+/// The opcode of a send request. `nop` does nothing and completes.
 enum class send_opcode : std::uint8_t {
   send,
   send_with_immediate,
   rdma_write,
   rdma_write_with_immediate,
   rdma_read,
-  compare_and_swap,  ///< 8 bytes, atomic among this device's own atomics
+  compare_and_swap,  ///< 8 bytes, atomic among atomics of the peer's device
   fetch_and_add,
   nop,
   send_with_invalidate,
@@ -34,41 +34,46 @@ enum class send_opcode : std::uint8_t {
   masked_fetch_and_add,
 };
 
-/// A request to a send queue. The lists are read while posting and are the caller's again
-/// afterwards. The memory that the lists name is the device's until the completion. Inline data
-/// are copied.
+/// A request to a send queue. When the post returns, the caller may reuse the request, its lists
+/// and its inline bytes. The device may access the memory of the list's entries until the request
+/// completes.
 struct send_request {
-  std::uint64_t wr_id = 0;                   ///< comes back in the completion
-  const queues::data_entry* list = nullptr;  ///< for reads and atomics: where the answer goes
+  std::uint64_t wr_id = 0;  ///< returned in the completion
+  /// For reads and atomics: where the device stores the data.
+  const queues::data_entry* list = nullptr;
   unsigned entries = 0;
   const std::byte* inline_bytes = nullptr;  ///< sent instead of a list
   std::uint32_t inline_length = 0;
   send_opcode opcode = send_opcode::send;
-  bool signaled = true;    ///< completes with an entry in the CQ; an error completes in any case
-  bool solicited = false;  ///< the receiver's completion is a solicited event
-  bool fence = false;      ///< starts when earlier reads and atomics are done
-  std::uint32_t immediate = 0;  ///< as a number; big-endian on the wire
-  std::uint32_t rkey = 0;       ///< or the key to invalidate, here or there
+  bool signaled = true;         ///< success adds an entry to the CQ; an error does in any case
+  bool solicited = false;       ///< the receiver's completion is a solicited event
+  bool fence = false;           ///< starts after earlier reads and atomics have ended
+  std::uint32_t immediate = 0;  ///< in host order; big-endian on the wire
+  std::uint32_t rkey = 0;       ///< of the peer's memory; for an invalidation: the key to end
   std::uint64_t remote_address = 0;
   std::uint64_t swap_or_add = 0;
   std::uint64_t compare = 0;
-  std::uint64_t swap_or_add_mask = 0;  ///< of masked ones; of an addition, where fields end
+  /// Of masked atomics. For masked_fetch_and_add: the highest bit of each field.
+  std::uint64_t swap_or_add_mask = 0;
   std::uint64_t compare_mask = 0;
-  /// A send with an address is a datagram to `remote_qpn` there. Other opcodes ignore the address.
+  /// A send with an address, with or without immediate data, is a datagram to `remote_qpn`.
+  /// send_with_invalidate with an address is refused. Other opcodes ignore the address.
   const queues::address* to = nullptr;
   std::uint32_t remote_qpn = 0;
   std::uint32_t qkey = 0;
-  std::uint32_t remote_srqn = 0;  ///< of queues of extended connections; others ignore it
-  const queues::registration* memory = nullptr;  ///< of fast_register
+  std::uint32_t remote_srqn = 0;  ///< of extended connections (XRC); other queues ignore it
+  const queues::registration* memory = nullptr;  ///< of fast_register, which is refused without it
 };
 
-/// Writes one WQE, as sq::post() does with a typed request, and with its errors. Besides
-/// driver_error::bad_argument, whatever the queue is: a list and inline bytes, inline bytes where
-/// an answer comes back, data of an opcode that has none. Also an atomic whose data are not one
-/// entry of 8 bytes.
+/// Writes one WQE like sq::post() with a typed request, on the same thread and with the same
+/// errors. On an error nothing changes. Whatever the state of the queue, the result is
+/// driver_error::bad_argument for a list together with inline bytes, a length without inline bytes,
+/// data of an opcode that has none, and inline bytes of a read. An atomic must have exactly one
+/// entry that is not empty, of 8 bytes. The result is driver_error::unsupported for a datagram with
+/// invalidate.
 status post(queues::sq& to, const send_request& request);
 
-/// The same, and tells the device of it.
+/// Calls post() and, if it succeeds, tells the device of the WQE.
 inline status post_and_ring(queues::sq& to, const send_request& request) {
   const status posted = post(to, request);
   if (posted.ok()) to.ring();
