@@ -4,9 +4,8 @@
 
 namespace freehca::in_process {
 
-// Values: the captured header of a ConnectX-3 (docs/hardware.md, "PCI identity"), with the
-// variant's device number; the capability chain 40 PM, 48 VPD, 9c MSI-X, 60 Express. What no
-// capture shows is zero.
+// The values are those of captured headers (docs/hardware-pci.md, "PCI identity"). The capability
+// chain is 40 PM, 48 VPD, 9c MSI-X, 60 Express. Values that no capture shows are zero.
 configuration_space::configuration_space(model::variant kind, unsigned ports) {
   const std::uint32_t device = kind == model::variant::connectx2   ? 0x673c
                                : kind == model::variant::connectx3 ? 0x1003

@@ -14,7 +14,7 @@
 #endif
 
 #ifdef FREEHCA_THREAD_SANITIZER
-// Of the sanitizer's run-time library (dynamic annotations).
+// Functions of the sanitizer's run-time library (dynamic annotations).
 extern "C" {
 void AnnotateIgnoreReadsBegin(const char* file, int line);
 void AnnotateIgnoreReadsEnd(const char* file, int line);

@@ -22,8 +22,8 @@ void host_memory_map::free_aligned::operator()(std::byte* p) const {
   std::free(whole);
 }
 
-// From calloc, so that pages that nobody touches cost nothing. Before the bytes stands where
-// calloc's block begins.
+// The memory comes from calloc, so that pages that are not touched cost nothing. The pointer to
+// calloc's block is stored directly before the returned bytes.
 host_memory_map::owned host_memory_map::allocate_host(std::size_t bytes, std::size_t alignment) {
   alignment = std::max(alignment, page);
   auto* whole = static_cast<std::byte*>(std::calloc(bytes + alignment + sizeof(void*), 1));
@@ -36,7 +36,8 @@ host_memory_map::owned host_memory_map::allocate_host(std::size_t bytes, std::si
 
 std::uint64_t host_memory_map::add(const mapping& what, std::size_t alignment, std::size_t offset) {
   const std::uint64_t address = next_address_ + ((offset - next_address_) & (alignment - 1));
-  // A hole behind each mapping: what runs over an end is refused instead of hitting a neighbour.
+  // Leaves a hole behind each mapping. An access beyond its end is refused and does not reach the
+  // next mapping.
   next_address_ = address + (what.bytes + page - 1) / page * page + page;
   mapped_.emplace(address, what);
   return address;

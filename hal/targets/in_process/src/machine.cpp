@@ -21,14 +21,14 @@ namespace freehca::in_process {
 
 namespace {
 
-// Addresses that belong to nobody else: an access that goes around the accessors traps.
+// Reserves addresses that nothing else uses. An access that bypasses the accessors traps.
 std::byte* reserve(std::size_t bytes) {
   void* p = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) throw std::runtime_error("no address space for a BAR");
   return static_cast<std::byte*>(p);
 }
 
-// No structure and no packet is longer than a page: what is, fills lent memory.
+// No structure and no packet is longer than a page. A longer write fills lent memory.
 constexpr std::size_t longest_but_fills = 4096;
 
 }  // namespace
@@ -89,7 +89,7 @@ void machine::deliver(unsigned port, std::uint64_t when, const std::byte* from, 
 
 void machine::step(std::uint64_t deadline) {
   const gate alone;
-  // The host has something to look at before time passes.
+  // The driver looks at this work before more time passes.
   if (work()) return clock_.move_to(time() + glance);
   clock_.move_to(next_instant(time(), deadline, due()));
   run_due();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The cold half of the HAL over a machine.
+// The platform of a machine: the functions of platform_operations.
 #include <pthread.h>
 
 #include <cerrno>
@@ -71,7 +71,8 @@ status machine::reset_function(void* context) {
   if (!m.how_.function_level_reset) return driver_error::unsupported;
   if (m.removed_) return transport_error::gone;
   m.adapter_.reset();
-  // The platform restores what a reset wipes; mastering is the driver's to switch on.
+  // The platform restores the registers that the reset cleared. Bus mastering stays off until the
+  // driver switches it on.
   m.configuration_.wipe();
   m.configuration_.configure_as_firmware_does();
   return {};
@@ -120,7 +121,7 @@ status machine::map_read_only_memory(void* context, std::byte* memory, std::size
 status machine::lend(std::byte* memory, std::size_t bytes, bool write,
                      std::uint64_t* device_address) {
   const gate alone;
-  // As VFIO refuses it.
+  // VFIO refuses such memory too.
   if (!process_memory::rights_to(memory, bytes).allow(write))
     return status(transport_error::refused, EFAULT);
   process_memory::install_guard();

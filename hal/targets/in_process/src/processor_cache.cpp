@@ -92,7 +92,7 @@ void processor_cache::clean(const std::byte* at, std::size_t bytes, const site& 
   if (from == left_out_) return;
   if (before_clean) before_clean();
   each_line(at, bytes, [this](std::uintptr_t where, line& l) {
-    // Of a line that the driver has stored nothing to, there is nothing to write back.
+    // If the driver has stored nothing to the line, the cache has nothing to write back.
     if (l.stored == 0) return;
     if ((l.written & ~l.stored) != 0)
       find("the driver cleans a line that the adapter has written to, and undoes that", where);
@@ -116,7 +116,7 @@ void processor_cache::on_register_write() {
   for (auto i = lines_.begin(); i != lines_.end();) {
     if (i->second.stored != 0)
       find("the driver writes a register while what it stored is in the cache alone", i->first);
-    i->second.stored = 0;  // told once
+    i->second.stored = 0;  // each store is reported once
     i = i->second.differs() ? std::next(i) : lines_.erase(i);
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The routed accessors: registers are found by address among all machines of the process; memory is
-// memory.
+// The routed accessors. A register is found by its address among the BARs of all machines of the
+// process. Memory is accessed directly, or through the processor_cache if there is one.
 #include "routed.hpp"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct window {
   unsigned bar;
 };
 
-// Not on the heap: a test may bring a machine's heap back to what it was (tests/fuzz). What was
-// used last stands in front, and is found at once.
+// Not on the heap, because a test may restore the heap of a machine to an earlier state
+// (tests/fuzz). The window that was used last is in front and is found first.
 constexpr std::size_t most_windows = 256;
 std::array<window, most_windows> windows;
 std::size_t used = 0;

@@ -10,13 +10,13 @@
 
 namespace freehca::in_process {
 
-/// How far the clock moves after the adapter worked, before the driver looks.
+/// Nanoseconds by which the clock moves after the adapter has worked, before the driver looks.
 inline constexpr std::uint64_t glance = clock::microseconds(1);
-/// How far the clock moves when the driver polls again and the adapter has no work.
+/// Nanoseconds by which the clock moves when the driver polls again and the adapter has no work.
 inline constexpr std::uint64_t idle_poll = clock::microseconds(100);
 
-/// The next instant for a driver whose next_deadline() is `deadline` and an adapter that has work
-/// at `due`.
+/// Returns the time to which the clock moves next. `deadline` is the driver's next_deadline().
+/// `due` is the time of the adapter's next work.
 inline std::uint64_t next_instant(std::uint64_t now, std::uint64_t deadline, std::uint64_t due) {
   const std::uint64_t next = std::min(deadline <= now ? now + idle_poll : deadline, due);
   return next == model::environment::never ? now + idle_poll : next;

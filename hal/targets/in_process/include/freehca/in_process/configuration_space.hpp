@@ -9,8 +9,8 @@
 
 namespace freehca::in_process {
 
-/// The first 256 bytes of configuration space, with what a reset wipes. Values of a real card where
-/// there is a capture (docs/hardware-pci.md).
+/// The first 256 bytes of an adapter's configuration space, and the effect of a reset on them. The
+/// values are those of real cards, if there is a capture (docs/hardware-pci.md).
 class configuration_space {
  public:
   static constexpr unsigned command = 0x04, bar0 = 0x10, bar2 = 0x18;
@@ -20,9 +20,9 @@ class configuration_space {
 
   std::uint32_t read(unsigned offset) const { return now_[offset / 4 % 64]; }
   void write(unsigned offset, std::uint32_t value);
-  /// Back to power-on: no BARs, no decoding, no mastering.
+  /// Restores the power-on values: no BARs, no memory decoding, no bus mastering.
   void wipe();
-  /// As the machine's firmware leaves it at boot.
+  /// Sets the registers as the machine's firmware does at boot: BARs and memory decoding.
   void configure_as_firmware_does();
 
   bool memory_decoded() const {
@@ -30,7 +30,8 @@ class configuration_space {
   }
   bool bus_master() const { return (now_[1] & command_master) != 0; }
   void set_bus_master(bool allowed);
-  /// How often the gateway at 0x58 and 0x5c was written: a driver that restores must not.
+  /// The number of writes to the gateway at 0x58 and 0x5c. A driver that restores configuration
+  /// space must not write there.
   unsigned gateway_writes() const { return gateway_writes_; }
 
  private:

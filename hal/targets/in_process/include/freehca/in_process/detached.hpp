@@ -7,8 +7,9 @@
 
 namespace freehca::in_process {
 
-/// A coroutine that runs at once and that nobody waits for: it says itself when it is done. Its
-/// frame is on the heap, so it is for hosted programs only.
+/// A coroutine that starts at once and that no other coroutine awaits. It reports its end itself.
+/// Its frame is on the heap, so only hosted programs use it. An exception that leaves it
+/// terminates the program.
 struct detached {
   struct promise_type {
     detached get_return_object() noexcept { return {}; }

@@ -4,13 +4,14 @@
 
 namespace freehca::in_process {
 
-/// From here on several threads use the machines of this process; one at a time is at an adapter.
-/// Before they begin; it cannot be taken back. A thread sanitizer sees neither the adapter nor that
-/// threads wait for each other here: a bus orders nothing for the drivers on it, so this must not
-/// hide what a driver left unordered.
+/// Allows several threads to use the machines of this process, one thread at a time. Called before
+/// the threads start. It cannot be undone. A thread sanitizer then ignores the adapters, and the
+/// order that the lock of gate gives to the threads. A bus gives no such order to the drivers on
+/// it. The lock must therefore not hide a missing synchronization in a driver.
 void let_threads_in();
 
-/// Whoever holds one is at the adapter, as everything in the machine is. May be held twice.
+/// While a gate exists, only its thread uses the machines of this process. A thread may have
+/// several gates at a time. Without let_threads_in(), a gate has no effect.
 class gate {
  public:
   gate();

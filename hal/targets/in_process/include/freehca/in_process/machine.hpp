@@ -21,41 +21,47 @@
 
 namespace freehca::in_process {
 
-/// How a machine is made.
+/// Options of a machine.
 struct machine_options {
   static model::options strict_model() {
     model::options o;
     o.strict = true;
     return o;
   }
-  model::options model = strict_model();  ///< our driver asks for nothing that no source permits
-  bool function_level_reset = true;       ///< false: the driver resets through the register
-  /// How long the adapter is deaf after a reset through the register. No source: chosen, well below
-  /// the second that drivers wait.
+  /// Strict by default, because the driver does nothing that no source permits.
+  model::options model = strict_model();
+  bool function_level_reset = true;  ///< false: the driver resets through the register
+  /// Nanoseconds for which the adapter does not answer after a reset through the register. No
+  /// source: chosen, well below the second that drivers wait.
   std::uint64_t reset_takes = 100'000'000;
-  bool interrupts = true;                          ///< false: the platform cannot arm any
-  unsigned vectors = 128;                          ///< how many MSI-X vectors it can arm
-  bool loses_interrupts = false;                   ///< armed, but no message ever arrives
-  std::size_t dma_limit = std::size_t{256} << 20;  ///< what allocate_dma gives in all
-  std::uint64_t seed = 1;                          ///< of the order of scattered pages
-  /// With model.record: takes the recording (environment::record).
+  bool interrupts = true;                          ///< false: arm_interrupts() is unsupported
+  unsigned vectors = 128;                          ///< MSI-X vectors that can be armed
+  bool loses_interrupts = false;                   ///< vectors can be armed, but no message arrives
+  std::size_t dma_limit = std::size_t{256} << 20;  ///< bytes that allocate_dma gives in all
+  std::uint64_t seed = 1;                          ///< for the order of scattered pages
+  /// Receives the recording, if model.record is set (environment::record).
   std::function<bool(const char* from, std::size_t bytes)> record{};
-  /// Device addresses of the program's memory agree with its pointers in as many low bits as they
-  /// can. false: in 12 bits, with the 13th different.
+  /// As many low bits as possible agree between the program's pointers and their device addresses.
+  /// If false, bit 12 differs, so pages of a memory region have 4 KiB.
   bool similar_addresses = true;
-  /// false: what the adapter fills lent memory with does not arrive, which is quicker.
+  /// If false, the adapter's writes of more than 4096 bytes, which fill lent memory, are dropped.
+  /// Tests then run faster.
   bool takes_fills = true;
-  /// The adapter does not look into the processor's cache: machine::cache(). One such machine in a
-  /// process.
+  /// The adapter does not see the processor's cache; see machine::cache(). Only one such machine
+  /// can exist in a process.
   bool incoherent = false;
-  std::uint64_t post_ns = 0;  ///< what it costs the processor to hand a command to the adapter
-  /// A clock that several machines share (fabric); outlives them. Null: the machine has its own.
+  std::uint64_t post_ns = 0;  ///< nanoseconds that the store of a command's GO word takes
+  /// A clock that several machines share (fabric). It outlives the machine. Null: the machine has
+  /// its own clock.
   virtual_clock* clock = nullptr;
 };
 
-/// A driver's platform and a modelled adapter in one process, on a virtual clock. One thread. A
-/// machine alone is driven by run(), step() and advance(); several machines on one clock are driven
-/// by a fabric.
+/// A driver's platform and a modelled adapter in one process, on a virtual clock. run(), step() and
+/// advance() drive a machine that is alone. A fabric drives several machines on one clock.
+///
+/// One thread uses the machine. After let_threads_in() (gate.hpp), any thread may call the
+/// platform's functions, access registers, and call step() and advance(). The platform calls
+/// `notify` of arm_interrupts() on the thread on which the adapter works.
 class machine final : private model::environment {
  public:
   explicit machine(const machine_options& options = {});
@@ -63,69 +69,75 @@ class machine final : private model::environment {
   machine(const machine&) = delete;
   machine& operator=(const machine&) = delete;
 
-  /// For device_setup; valid as long as the machine.
+  /// The platform for device_setup. Valid as long as the machine.
   freehca::platform platform();
   model::device& adapter() { return adapter_; }
   host_memory_map& memory() { return memory_; }
-  /// With machine_options::incoherent; null otherwise.
+  /// Null unless machine_options::incoherent is set.
   processor_cache* cache() { return cache_.get(); }
   configuration_space& configuration() { return configuration_; }
 
-  /// How it was made.
+  /// The options of the machine.
   const machine_options& options() const { return how_; }
   /// Nanoseconds of the virtual clock.
   std::uint64_t time() const { return clock_.now(); }
-  /// The earliest instant at which the adapter has work: its timer, or bytes that arrive by a
-  /// cable.
+  /// The earliest time at which the adapter has work: its timer, or bytes that arrive by a cable.
+  /// model::environment::never if there is none.
   std::uint64_t due() const;
-  /// Lets the adapter do the work that is due. True: there was some, or the adapter has written to
-  /// host memory since the last call.
+  /// Lets the adapter do the work that is due. Returns true if there was some, or if the adapter
+  /// has written to host memory since the last call.
   bool work();
-  /// Bytes arrive at port `port` by its cable at `time`. The adapter gets them in work() and
-  /// advance(), because it must not be entered from inside another adapter.
+  /// Makes bytes arrive at port `port` by its cable at `time`. The bytes are copied. The times of
+  /// successive calls do not decrease. The adapter gets the bytes in work(), step() or advance(),
+  /// because it must not be entered from inside another adapter.
   void deliver(unsigned port, std::uint64_t time, const std::byte* from, std::size_t bytes);
-  /// Moves the clock to what comes first: work of the adapter, or `deadline` (what the driver's
-  /// next_deadline() says; 0 means that it wants to look again at once), and lets the adapter work.
+  /// Calls work(). If it returns true, moves the clock by 1 us, so that the driver can look at it.
+  /// Otherwise moves the clock to the next work of the adapter, or to `deadline` if that is
+  /// earlier, and lets the adapter work. `deadline` is the driver's next_deadline(). If it is not
+  /// in the future (0, for example), the driver polls again at once, and the clock moves by 100 us
+  /// at most.
   void step(std::uint64_t deadline = model::environment::never);
-  /// Moves the clock by `nanoseconds`, with all the adapter's work on the way.
+  /// Moves the clock by `nanoseconds`. The adapter does all work that becomes due on the way.
   void advance(std::uint64_t nanoseconds);
-  /// Steps until `done()` or the limit of virtual time; calls `poll` before each step, which
-  /// returns the driver's next_deadline(). True: done.
+  /// Calls `poll`, which returns the driver's next_deadline(), and then step(), until `done`
+  /// returns true or `limit_ns` of virtual time have passed. Returns true if `done` did.
   bool run(const std::function<bool()>& done, const std::function<std::uint64_t()>& poll,
            std::uint64_t limit_ns = 300'000'000'000);
 
-  /// From now on: machine_options::reset_takes.
+  /// Changes machine_options::reset_takes.
   void let_reset_take(std::uint64_t nanoseconds) { how_.reset_takes = nanoseconds; }
-  /// The adapter is pulled: everything reads as all ones, nothing it does arrives.
+  /// Pulls the adapter out of its slot. All reads return ones, and the adapter's accesses do not
+  /// reach the host.
   void remove() { removed_ = true; }
-  /// It is in its slot again, as after power-on.
+  /// Puts the adapter back into its slot, as after power-on and the firmware's configuration.
   void plug_in();
 
-  /// Called for each write of the adapter to host memory, before it happens.
+  /// Called before each write of the adapter to mapped host memory.
   std::function<void(std::uint64_t address, std::size_t bytes)> on_adapter_write;
 
-  /// An adapter that lies: may change what it writes to host memory, and what a register read
-  /// gives.
+  /// Make the adapter faulty. The first function may change the bytes that the adapter has just
+  /// written to host memory. The second one returns the value of a register read.
   std::function<void(std::uint64_t address, std::byte* bytes, std::size_t count)>
       alter_adapter_write;
   std::function<std::uint32_t(unsigned bar, std::size_t offset, std::uint32_t value)>
       alter_register_read;
 
-  /// Takes what leaves the adapter by a cable (environment::link_send).
+  /// Gets the bytes that the adapter sends by a cable (environment::link_send). If it is not set,
+  /// the bytes are lost.
   std::function<bool(unsigned port, const std::byte* from, std::size_t bytes)> on_link_send;
 
-  std::uint64_t counter(
-      const std::string& name) const;  ///< of the adapter; 0 when there is none of that name
+  /// The adapter's counter of this name; 0 if there is none.
+  std::uint64_t counter(const std::string& name) const;
   const std::vector<std::string>& complaints() const { return complaints_; }
-  /// Accesses of the adapter to host memory that were granted.
+  /// Granted accesses of the adapter to host memory.
   std::uint64_t adapter_reads() const { return reads_; }
   std::uint64_t adapter_writes() const { return writes_; }
-  std::uint64_t messages() const { return messages_; }  ///< MSI-X messages sent
-  std::uint64_t dma_blocks() const {
-    return dma_blocks_;
-  }  ///< handed out by allocate_dma and not back
+  /// MSI-X messages that the adapter has sent, also those that were lost.
+  std::uint64_t messages() const { return messages_; }
+  /// Blocks that allocate_dma has given and that were not freed yet.
+  std::uint64_t dma_blocks() const { return dma_blocks_; }
 
-  // Register access, by the routed accessors.
+  // Register accesses, called by the routed accessors.
   std::uint32_t mmio_read_32(unsigned bar, std::size_t offset);
   void mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes);
 
@@ -150,10 +162,10 @@ class machine final : private model::environment {
     return removed_ || !on_link_send || on_link_send(port, from, bytes);
   }
 
-  /// Not pulled out, and no reset goes on.
+  /// True if the adapter is in its slot and not in a reset.
   bool there() const { return !removed_ && time() >= unreachable_until_ && !adapter_.in_reset(); }
   bool reachable() const { return there() && configuration_.memory_decoded(); }
-  bool run_due();  // whether there was anything to do
+  bool run_due();  // returns true if there was work
 
   static const platform_operations operations;
   static machine& of(void* context) { return *static_cast<machine*>(context); }
@@ -189,14 +201,14 @@ class machine final : private model::environment {
     std::uint64_t time;
     std::vector<std::byte> bytes;
   };
-  std::deque<arrival> arrivals_;  // in the order of their times
+  std::deque<arrival> arrivals_;  // in the order of deliver()
   std::uint64_t timer_ = model::environment::never;
   std::uint64_t unreachable_until_ = 0;
   bool removed_ = false;
   std::size_t dma_bytes_ = 0;
   std::uint64_t dma_blocks_ = 0;
   std::uint64_t messages_ = 0;
-  std::uint64_t reads_ = 0, writes_ = 0, writes_seen_ = 0;  // of the adapter to host memory
+  std::uint64_t reads_ = 0, writes_ = 0, writes_seen_ = 0;  // accesses to host memory
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;
   unsigned vectors_ = 0;

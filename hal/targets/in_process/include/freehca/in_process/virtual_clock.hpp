@@ -7,13 +7,13 @@
 
 namespace freehca::in_process {
 
-/// The time of one machine, or of several that share it (machine_options::clock). It moves only
-/// when somebody moves it. One thread.
+/// The time of one machine, or of several machines that share it (machine_options::clock). Only
+/// move_to() moves it. It is not synchronized between threads.
 class virtual_clock {
  public:
-  /// Nanoseconds. It begins at 1 ms, so that 0 is in the past.
+  /// Nanoseconds. The clock begins at 1 ms, so that time 0 is in the past.
   std::uint64_t now() const { return now_; }
-  /// Moves the clock to `time`, unless that is in the past.
+  /// Moves the clock to `time`. No effect if `time` is in the past.
   void move_to(std::uint64_t time) { now_ = std::max(now_, time); }
 
  private:
