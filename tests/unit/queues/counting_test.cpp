@@ -43,7 +43,7 @@ struct counting_test : ::testing::Test {
                            record.region(64), doorbells.region(), 1, &directory})
                     .ok());
   }
-  /// A request that ends, well or with a syndrome.
+  /// Posts a request and its completion: a success, or an error with a syndrome.
   void end(cqe_syndrome why = cqe_syndrome{0}) {
     ASSERT_TRUE(pair.send.post(send{.wr_id = produced}).ok());
     image<cqe_error> e;

@@ -236,7 +236,7 @@ TEST_P(cq_test, entries_that_are_looked_at_stay_in_the_ring_until_they_are_relea
   }
 }
 
-// Alike for one, for many, and for those that are looked at.
+// For poll() of one, poll() of several, and look().
 TEST_P(cq_test, forged_entries_are_refused_in_each_way_of_taking) {
   for (unsigned way = 0; way < 3; ++way) {
     const std::uint32_t first = pair[0].send.posted();
@@ -273,7 +273,7 @@ TEST_P(cq_test, forged_entries_are_refused_in_each_way_of_taking) {
 
 TEST_P(cq_test, a_sink_may_have_entries_forgotten) {
   for (std::uint32_t start = 0; start < 16; ++start) {
-    // At each position of the ring, the end of a round among them.
+    // Begins at each position of the ring, so that runs cross its end.
     for (std::uint32_t i = 0; i < 12; ++i) {
       ASSERT_TRUE(pair[i % 2].send.post(send{.wr_id = i}).ok());
       produce(send_done(qpn[i % 2], pair[i % 2].send.posted() - 1));
@@ -296,7 +296,7 @@ TEST_P(cq_test, a_sink_may_have_entries_forgotten) {
 }
 
 TEST_P(cq_test, the_device_hears_of_each_completion_before_a_sink_posts) {
-  // The CQ has a place for each request, and no more.
+  // The CQ has as many entries as there are requests.
   for (std::uint32_t i = 0; i < 16; ++i) {
     ASSERT_TRUE(pair[0].send.post(send{.wr_id = i}).ok());
     produce(send_done(qpn[0], i));
@@ -307,7 +307,7 @@ TEST_P(cq_test, the_device_hears_of_each_completion_before_a_sink_posts) {
 }
 
 TEST_P(cq_test, a_queue_pair_that_has_gone_is_not_remembered) {
-  // A forged entry names pair 1, which completes elsewhere; then its number is another's.
+  // A forged entry names pair 1, which has nothing outstanding. Later another pair has its number.
   produce(send_done(qpn[1], 0));
   work_completion w;
   EXPECT_EQ(queue.poll(&w, 1), 0u);
@@ -410,9 +410,9 @@ TEST_P(cq_test, arming_writes_the_record_and_then_the_doorbell) {
   EXPECT_EQ(record.word(4), 0x02000001u) << "the number has two bits";
 }
 
-// The numbers: Linux 6.1 include/linux/mlx4/cq.h (MLX4_CQE_SYNDROME_*), rdma-core
-// providers/mlx4/cq.c (mlx4_handle_error_cqe) and illumos hermon_hw.h (HERMON_CQE_*) agree on them.
-// Those of reliable datagrams (0x03, 0x20, 0x21, 0x23 and 0x24 in the PRM) belong to no status: all
+// Linux 6.1 include/linux/mlx4/cq.h (MLX4_CQE_SYNDROME_*), rdma-core providers/mlx4/cq.c
+// (mlx4_handle_error_cqe) and illumos hermon_hw.h (HERMON_CQE_*) agree on the numbers. The
+// syndromes of reliable datagrams (0x03, 0x20, 0x21, 0x23 and 0x24 in the PRM) have no status: all
 // three drivers call them unknown.
 TEST_P(cq_test, each_syndrome_has_its_status) {
   using s = completion_status;
@@ -479,7 +479,7 @@ TEST(data_entry, a_length_that_it_cannot_say_is_not_cut) {
     EXPECT_GT(entry_of(8, length, 5).length, most_data_bytes) << length;
 }
 
-// IBTA C11-31 and C11-32: of two outstanding requests the one for the next completion stands.
+// IBTA C11-31 and C11-32: of two outstanding requests, the one for the next completion stands.
 TEST_P(cq_test, a_request_for_the_next_completion_is_not_weakened) {
   struct {
     bool solicited_first, solicited_second;
@@ -499,7 +499,7 @@ TEST_P(cq_test, a_request_for_the_next_completion_is_not_weakened) {
     expect(r.second);
     queue.arm(true);
     expect(r.second);
-    // The event ends all of it.
+    // The event ends both requests.
     queue.on_event();
     ++number;
   }
@@ -513,7 +513,7 @@ TEST_P(cq_test, a_request_for_the_next_completion_is_not_weakened) {
 
 TEST_P(cq_test, forgetting_a_queue_pair_keeps_the_others_in_order) {
   for (std::uint32_t start = 0; start < 20; ++start) {
-    // At each position of the ring, the end of a round among them.
+    // Begins at each position of the ring, so that runs cross its end.
     for (std::uint32_t i = 0; i < 6; ++i)
       ASSERT_TRUE(work_requests::post(pair[i % 2].send, {.wr_id = 100 * start + i}).ok());
     for (std::uint32_t i = 0; i < 6; ++i) produce(send_done(qpn[i % 2], start * 3 + i / 2));
@@ -530,7 +530,7 @@ TEST_P(cq_test, forgetting_a_queue_pair_keeps_the_others_in_order) {
     produce(send_done(qpn[0], pair[0].send.posted() - 1));
     EXPECT_EQ(one().wr_id, 7u);
     ASSERT_NE(pair[1].send.retire(static_cast<std::uint16_t>(pair[1].send.posted() - 1)), nullptr);
-    // Both counters begin at a known place again.
+    // Sets both counters to a known value.
     pair[0].send.reset(), pair[1].send.reset();
     pair[0].send.accept(true), pair[1].send.accept(true);
     for (std::uint32_t i = 0; i < (start + 1) * 3; ++i)

@@ -67,7 +67,7 @@ struct datagram_test : ::testing::Test {
   status posted(const Request& r) {
     return queue.post(r);
   }
-  /// Refused, and nothing was touched.
+  /// Expects that the post is refused and changes nothing.
   template <class Request>
   void refuses(const Request& r, driver_error why) {
     const auto before = ring();
@@ -77,8 +77,8 @@ struct datagram_test : ::testing::Test {
   }
 };
 
-/// By hand, from Linux 6.1 include/linux/mlx4/qp.h and device.h (struct mlx4_wqe_ctrl_seg, mlx4_av,
-/// mlx4_wqe_datagram_seg, mlx4_wqe_data_seg).
+/// Bytes written by hand from Linux 6.1 include/linux/mlx4/qp.h and device.h (struct
+/// mlx4_wqe_ctrl_seg, mlx4_av, mlx4_wqe_datagram_seg, mlx4_wqe_data_seg).
 TEST_F(datagram_test, the_wqe_has_the_bytes_that_linux_writes) {
   ASSERT_TRUE(queue
                   .post(send_datagram_with_immediate{

@@ -11,11 +11,11 @@
 
 namespace freehca::testing {
 
-/// The bytes of the WQE that a request of a connection is to have, put together from the tables
-/// segment by segment, and from nothing that posts. Its owner bit is 0.
+/// The bytes that the WQE of a request of a connection must have. They are built from the layouts,
+/// segment by segment, without the code that posts. The owner bit is 0.
 class reference_wqe {
  public:
-  /// `extended`: the queue is one of an extended connection.
+  /// `extended`: the queue is of an extended connection (XRC).
   reference_wqe(const work_requests::send_request& r, bool extended) {
     using o = work_requests::send_opcode;
     layouts::image<layouts::wqe_ctrl> head;
@@ -70,7 +70,8 @@ class reference_wqe {
     std::memcpy(bytes_.data(), head.data(), layouts::wqe_ctrl::bytes);
   }
 
-  /// Is this the WQE? The device ignores what stands behind the data of an inline segment.
+  /// True if `wqe` is this WQE. The padding behind the data of an inline segment is not compared,
+  /// because the device ignores it.
   bool is(std::vector<std::byte> wqe) const {
     for (const std::size_t at : ignored_)
       if (at < wqe.size()) wqe[at] = {};
@@ -107,7 +108,7 @@ class reference_wqe {
         .set<&layouts::wqe_data::address>(e.address);
     append(segment);
   }
-  // No inline segment crosses a block of 64 bytes, and each segment begins at 16 (rdma-core
+  // No inline segment crosses a 64-byte block. Each segment begins at a multiple of 16 (rdma-core
   // providers/mlx4/qp.c mlx4_post_send).
   void append_inline(const std::byte* from, std::uint32_t length) {
     while (length != 0) {

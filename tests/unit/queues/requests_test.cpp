@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Requests as types, against the same requests with an opcode that is known at run time alone and
-// against bytes put together from the tables. Runs of requests, and streams.
+// Compares typed requests with the same requests whose opcode is known only at run time, and with
+// bytes built from the layouts. Tests runs of requests, and streams.
 #include <freehca/queues/masked_atomics.hpp>
 #include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
@@ -33,7 +33,7 @@ constexpr auto every_right = static_cast<std::uint64_t>(
     registration_rights::local_write | registration_rights::remote_read |
     registration_rights::remote_write | registration_rights::remote_atomic);
 
-/// A send queue with memory of its own.
+/// A send queue with its own memory.
 struct made_queue {
   sq_shape shape = sq_shape_for(8, 4, 100).value();
   ring_memory memory{shape.bytes()};
@@ -41,7 +41,7 @@ struct made_queue {
   std::vector<posted_request> slots = std::vector<posted_request>(shape.entries());
   sq queue;
 
-  /// Of a connection; `extended`: of an extended one.
+  /// The queue of a connection, or with `extended` of an extended one (XRC).
   explicit made_queue(bool atomics = true, bool extended = false) {
     const std::uint64_t all = opcodes_of_a_connection(atomics) | opcodes_of_memory_management() |
                               opcodes_of_masked_atomics() | opcode_bit(wqe_opcode::send_inval);
@@ -52,7 +52,7 @@ struct made_queue {
     queue.accept(true);
   }
   std::vector<std::byte> ring() { return {memory.at(0), memory.at(shape.bytes())}; }
-  /// The bytes of the last WQE that was posted, without its owner bit.
+  /// The bytes of the WQE that was posted last, with its owner bit cleared.
   std::vector<std::byte> last_posted() {
     const std::size_t at = std::size_t{(queue.posted() - 1) & (shape.entries() - 1)}
                            << shape.log_stride;
@@ -65,7 +65,7 @@ struct made_queue {
   bool rang() { return doorbells.word(uar::send_doorbell) != 0; }
 };
 
-/// Any of them, of `bytes` bytes of inline data or in the entries of `list`.
+/// A request of any opcode, with inline data in `bytes` or entries in `list`.
 struct any_request {
   send_request as_known_at_run_time;
   data_list list;
@@ -133,7 +133,7 @@ struct any_request {
   }
 };
 
-/// `least`: so many of 20000 are posted.
+/// Posts 20000 random requests. More than `least` of them must be accepted.
 void expect_the_same_bytes(bool extended, unsigned least) {
   std::mt19937_64 random(20261123);
   const auto below = [&random](std::uint64_t most) { return random() % most; };
@@ -283,7 +283,7 @@ TEST(requests_test, requests_of_several_types_ring_once) {
   for (std::uint64_t id = 0; id <= 2; ++id) EXPECT_EQ(q.queue.retire_oldest()->wr_id, id);
 }
 
-// Runs of them, with the ends of the ring and of a run of prepared entries at all places.
+// Runs of requests that meet the ends of the ring and of a prepared run at all positions.
 TEST(requests_test, many_are_the_bytes_of_as_many_single_posts) {
   constexpr std::uint64_t far = 0x1'0000'0000;
   for (const std::uint32_t length : {0u, 1u, 64u})
@@ -319,8 +319,8 @@ TEST(requests_test, many_are_the_bytes_of_as_many_single_posts) {
     }
 }
 
-/// Posts `count` requests of a type that has lists, each shorter than the queue allows. The rings
-/// were used before.
+/// Posts runs of `count` requests of a type with lists. Each list is shorter than the queue allows.
+/// The rings have been used before.
 template <class Request>
 void expect_lists_are_counted_apart(Request like, unsigned count) {
   made_queue many, single;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Memory for rings, a UAR page, and the device's side of both, played by a test.
+// Memory for rings and a UAR page, with functions by which a test acts as the device.
 #pragma once
 
 #include <cstddef>

@@ -68,20 +68,20 @@ TEST_F(srq_test, a_fresh_ring_is_one_list_from_the_first_entry) {
   EXPECT_EQ(queue.most_outstanding(), 7u);
 }
 
-/// By hand, from Linux 6.1 include/linux/mlx4/srq.h and qp.h (struct mlx4_wqe_srq_next_seg,
-/// mlx4_wqe_data_seg).
+/// Bytes written by hand from Linux 6.1 include/linux/mlx4/srq.h and qp.h (struct
+/// mlx4_wqe_srq_next_seg, mlx4_wqe_data_seg).
 TEST_F(srq_test, the_wqe_has_the_bytes_that_linux_writes) {
   make(3, 3);
   const data_entry list[] = {{0x1122334455667788, 5, 0xaabbccdd}, {1, 0, 1}, {0x3000, 6, 0x900}};
   ASSERT_TRUE(queue.post({.wr_id = 1, .list = list, .entries = 3}).ok());
   constexpr unsigned char wanted[] = {
-      0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00,  // the next one
+      0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00,  // index of the next entry
       0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //
       0x00, 0x00, 0x00, 0x05, 0xaa, 0xbb, 0xcc, 0xdd,  // length, L_Key
       0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,  // address
       0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x09, 0x00,  //
       0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x30, 0x00,  //
-      0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00,  // no bytes, and the L_Key of the end
+      0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00,  // no bytes, and the L_Key of the end segment
       0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //
   };
   ASSERT_EQ(sizeof wanted, std::size_t{1} << shape.log_stride);
@@ -125,7 +125,7 @@ TEST_F(srq_test, entries_that_completed_are_posted_in_that_order) {
   for (std::uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(post(i).ok());
   for (const std::uint16_t index : std::initializer_list<std::uint16_t>{2, 0, 1})
     EXPECT_EQ(queue.retire(index)->wr_id, index) << "until the next post";
-  // Entry 3 is first, for it was kept back.
+  // Entry 3 comes first, because it was the last free entry.
   EXPECT_EQ(next(3), 2u);
   EXPECT_EQ(next(2), 0u);
   EXPECT_EQ(next(0), 1u);
@@ -211,7 +211,7 @@ TEST_F(srq_test, what_the_device_tells_nothing_of_retires_all_the_same) {
   std::uint64_t id = 0, oldest = 0;
   for (unsigned round = 0; round < 20; ++round) {
     for (unsigned i = 0; i < 5; ++i) ASSERT_TRUE(post(id++).ok());
-    // In the order of posting, as long as receives complete in that order.
+    // Receives retire in the order of the posts, if they complete in this order.
     for (unsigned i = 0; i < 5; ++i) ASSERT_EQ(queue.retire_oldest()->wr_id, oldest++);
     EXPECT_EQ(queue.retire_oldest(), nullptr);
   }
@@ -229,9 +229,9 @@ TEST_F(srq_test, a_device_that_follows_the_list_finds_what_was_posted) {
     make(requests, 2);
     const std::uint32_t most = queue.most_outstanding();
     std::uint64_t id = 1;
-    std::deque<std::uint64_t> unseen;               // posted and rung, and not taken yet
+    std::deque<std::uint64_t> unseen;               // posted, and not taken by the device
     std::map<std::uint16_t, std::uint64_t> taken;   // by index
-    std::uint32_t at = 0, counted = 0, silent = 0;  // where the device stands; not rung yet
+    std::uint32_t at = 0, counted = 0, silent = 0;  // the device's entry and count; not rung
     for (unsigned step = 0; step < 8000; ++step) {
       switch (below(4)) {
         case 0: {
@@ -273,7 +273,8 @@ TEST_F(srq_test, a_device_that_follows_the_list_finds_what_was_posted) {
           break;
         }
         default: {
-          // A lie; but it may name what the device has not taken yet, which this one never does.
+          // A forged completion. It does not name an entry that the device has not taken yet,
+          // because the queue cannot detect this.
           const auto index = static_cast<std::uint16_t>(below(2) != 0 ? random() : below(most + 1));
           if (taken.contains(index) || (index <= most && !unseen.empty())) break;
           ASSERT_EQ(queue.retire(index), nullptr);
@@ -286,7 +287,7 @@ TEST_F(srq_test, a_device_that_follows_the_list_finds_what_was_posted) {
   }
 }
 
-/// Two queue pairs that receive from one queue, and a third that has its own.
+/// Two queue pairs that share a receive queue, and a third one with its own.
 struct shared_receive_test : srq_test {
   static constexpr unsigned log_entries = 4;
   static constexpr std::uint32_t qpn[3] = {0x40, 0x41, 0x42};
@@ -411,7 +412,7 @@ TEST_F(shared_receive_test, a_queue_pair_that_goes_gives_its_receives_back) {
   receive(qpn[1], 1);
   fail(qpn[0], 2, cqe_syndrome::wr_flush);
   receive(qpn[1], 3);
-  // What it sent is no receive, though its counter may be that of one.
+  // The completion of a send frees no receive, even if its WQE counter is the index of one.
   image<cqe> e;
   produce(e.set<&cqe::qpn>(qpn[0]).set<&cqe::is_send>(true).set<&cqe::wqe_index>(4));
   completions.forget(pair[0]);
@@ -429,7 +430,7 @@ TEST_F(shared_receive_test, a_sink_posts_again) {
   for (std::uint64_t i = 0; i < 7; ++i) ASSERT_TRUE(post(i).ok());
   std::uint64_t id = 7, expected = 0;
   for (unsigned round = 0; round < 10; ++round) {
-    // The free list is in the order of completion, and the kept entry moves along with it.
+    // The free list has the order of completion. The last free entry therefore takes its turn too.
     for (unsigned i = 0; i < 4; ++i) receive(qpn[i % 2], (round * 4 + i) % 8);
     EXPECT_EQ(completions.drain(8,
                                 [&](const work_completion& w) {
