@@ -17,8 +17,8 @@ request_flags flags_of(const send_request& r) {
          (r.fence ? request_flags::fence : request_flags::none);
 }
 
-/// Returns the single entry of an atomic that is not empty. If there is no such entry, or more than
-/// one, returns an entry of no bytes, which every queue refuses for an atomic.
+/// The entry of an atomic, which may stand between empty ones. An entry of no bytes, which every
+/// queue refuses, if there is no such entry or more than one.
 data_entry only_entry(const send_request& r) {
   data_entry found;
   if (r.inline_bytes != nullptr || r.list == nullptr) return found;
@@ -53,65 +53,55 @@ Request typed(const send_request& r) {
   return t;
 }
 
+/// Posts the xrc form of a request to the queue of an extended connection.
 template <class Request>
-status post_as(sq& to, const send_request& r) {
-  const Request request = typed<Request>(r);
-  const status posted = to.post(request);
-  // A queue of an extended connection refuses this form of the request and accepts its xrc form.
+[[gnu::noinline, gnu::cold]] status post_extended(sq& to, const send_request& r) {
+  return to.post(xrc<Request>{typed<Request>(r), r.remote_srqn});
+}
+
+// Not inline: post_with() is then a switch of tail calls that saves no registers.
+template <class Request>
+[[gnu::noinline]] status post_as(sq& to, const send_request& r) {
+  const status posted = to.post(typed<Request>(r));
   if constexpr (
-      requires { request.data; } && !requires { request.to; })
+      requires(Request request) { request.data; } && !requires(Request request) { request.to; })
     if (posted.is(driver_error::unsupported)) [[unlikely]]
-      return to.post(xrc<Request>{request, r.remote_srqn});
+      return post_extended<Request>(to, r);
   return posted;
 }
 
-/// Posts a request with a list. A list of one entry has a type of its own.
-template <template <class> class Request>
-status post_list(sq& to, const send_request& r) {
-  return r.entries == 1 && r.list != nullptr ? post_as<Request<data_entry>>(to, r)
-                                             : post_as<Request<data_list>>(to, r);
-}
-
-template <template <class> class Request>
-status post_data(sq& to, const send_request& r) {
-  return r.inline_bytes != nullptr ? post_as<Request<inline_data>>(to, r)
-                                   : post_list<Request>(to, r);
-}
-
-status post_memory(sq& to, const send_request& r) {
+/// Posts a request without data.
+[[gnu::noinline]] status post_bare(sq& to, const send_request& r) {
+  if (r.entries != 0 || r.inline_bytes != nullptr || r.inline_length != 0)
+    return driver_error::bad_argument;
+  if (r.opcode == send_opcode::nop) return to.post(nop{r.wr_id, flags_of(r)});
   if (r.opcode == send_opcode::local_invalidate)
     return to.post(local_invalidate{r.wr_id, {r.rkey}, flags_of(r)});
   return to.post(
       fast_register{r.wr_id, r.memory != nullptr ? *r.memory : registration{}, flags_of(r)});
 }
 
-bool has_data(send_opcode o) {
-  return o != send_opcode::nop && o != send_opcode::fast_register &&
-         o != send_opcode::local_invalidate;
-}
-
-}  // namespace
-
-status post(sq& to, const send_request& r) {
-  const bool is_inline = r.inline_bytes != nullptr;
-  if (is_inline ? r.entries != 0 : r.inline_length != 0) return driver_error::bad_argument;
-  if (!has_data(r.opcode) && (r.entries != 0 || is_inline)) return driver_error::bad_argument;
+/// Posts a request whose data are an entry, a list or inline bytes.
+template <class Data>
+[[gnu::noinline]] status post_with(sq& to, const send_request& r) {
   switch (r.opcode) {
     case send_opcode::send:
-      return r.to != nullptr ? post_data<send_datagram_of>(to, r) : post_data<send_of>(to, r);
+      return r.to != nullptr ? post_as<send_datagram_of<Data>>(to, r)
+                             : post_as<send_of<Data>>(to, r);
     case send_opcode::send_with_immediate:
-      return r.to != nullptr ? post_data<send_datagram_with_immediate_of>(to, r)
-                             : post_data<send_with_immediate_of>(to, r);
+      return r.to != nullptr ? post_as<send_datagram_with_immediate_of<Data>>(to, r)
+                             : post_as<send_with_immediate_of<Data>>(to, r);
     case send_opcode::send_with_invalidate:
       // A datagram cannot invalidate a key.
       return r.to != nullptr ? driver_error::unsupported
-                             : post_data<send_with_invalidate_of>(to, r);
+                             : post_as<send_with_invalidate_of<Data>>(to, r);
     case send_opcode::rdma_write:
-      return post_data<rdma_write_of>(to, r);
+      return post_as<rdma_write_of<Data>>(to, r);
     case send_opcode::rdma_write_with_immediate:
-      return post_data<rdma_write_with_immediate_of>(to, r);
+      return post_as<rdma_write_with_immediate_of<Data>>(to, r);
     case send_opcode::rdma_read:
-      return is_inline ? driver_error::bad_argument : post_list<rdma_read_of>(to, r);
+      if constexpr (requires(Data data) { data.from; }) return driver_error::bad_argument;
+      else return post_as<rdma_read_of<Data>>(to, r);
     case send_opcode::compare_and_swap:
       return post_as<compare_and_swap>(to, r);
     case send_opcode::fetch_and_add:
@@ -122,11 +112,20 @@ status post(sq& to, const send_request& r) {
       return post_as<masked_fetch_and_add>(to, r);
     case send_opcode::fast_register:
     case send_opcode::local_invalidate:
-      return post_memory(to, r);
     case send_opcode::nop:
-      return to.post(nop{r.wr_id, flags_of(r)});
+      return post_bare(to, r);
   }
   return driver_error::unsupported;
+}
+
+}  // namespace
+
+status post(sq& to, const send_request& r) {
+  if (r.inline_bytes != nullptr)
+    return r.entries == 0 ? post_with<inline_data>(to, r) : driver_error::bad_argument;
+  if (r.inline_length != 0) return driver_error::bad_argument;
+  return r.entries == 1 && r.list != nullptr ? post_with<data_entry>(to, r)
+                                             : post_with<data_list>(to, r);
 }
 
 }  // namespace freehca::work_requests
