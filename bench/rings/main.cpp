@@ -110,11 +110,6 @@ template <class Queue>
   queue.release();
   return sum;
 }
-[[gnu::noinline]] std::uint64_t counted_drain(cq& queue, unsigned most) {
-  std::uint64_t sum = 0;
-  queue.drain(most, [&sum](const work_completion& c) { sum += c.wr_id; });
-  return sum;
-}
 
 int main(int count, char** words) {
   const std::string_view which = count > 1 ? words[1] : "";
@@ -123,7 +118,7 @@ int main(int count, char** words) {
   if (times == 0 || batch == 0 || batch > most_batch) {
     std::fprintf(stderr,
                  "freehca_bench_rings "
-                 "post|inline|any|batch|stream|quiet|quiet_stream|look|drain|count|empty|"
+                 "post|inline|any|batch|stream|quiet|quiet_stream|look|count|empty|"
                  "datagram|datagrams|receive|shared TIMES [BATCH]: BATCH from 1 to %u\n",
                  most_batch);
     return 2;
@@ -195,7 +190,7 @@ int main(int count, char** words) {
       posted = counted_post_quiet(hca.pair.send, requests, batch) == batch;
     } else if (which == "quiet_stream") {
       posted = counted_post_quiet_stream(hca.pair.send, alike, requests[batch - 1], batch) == batch;
-    } else if (which == "batch" || which == "look" || which == "drain" || which == "count") {
+    } else if (which == "batch" || which == "look" || which == "count") {
       posted = counted_post_batch(hca.pair.send, requests, batch) == batch;
     } else {
       return wrong("no such case");
@@ -217,9 +212,8 @@ int main(int count, char** words) {
         return wrong("other numbers than posts");
       continue;
     }
-    if (which == "drain" || which == "look") {
-      const std::uint64_t sum =
-          which == "look" ? counted_look(hca.cq, batch) : counted_drain(hca.cq, batch);
+    if (which == "look") {
+      const std::uint64_t sum = counted_look(hca.cq, batch);
       if (sum != batch * id + batch * (batch - 1) / 2) return wrong("other completions than posts");
       continue;
     }

@@ -17,8 +17,8 @@ request_flags flags_of(const send_request& r) {
          (r.fence ? request_flags::fence : request_flags::none);
 }
 
-/// The entry of an atomic, which may stand between empty ones. An entry of no bytes, which every
-/// queue refuses, if there is no such entry or more than one.
+/// Returns the single entry of an atomic that is not empty. If there is no such entry, or more than
+/// one, returns an entry of no bytes, which every queue refuses for an atomic.
 data_entry only_entry(const send_request& r) {
   data_entry found;
   if (r.inline_bytes != nullptr || r.list == nullptr) return found;

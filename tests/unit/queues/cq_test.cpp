@@ -187,9 +187,9 @@ TEST_P(cq_test, a_sink_takes_completions_and_posts_again) {
     seen.push_back(w.wr_id);
     EXPECT_TRUE(pair[0].send.post(send{.wr_id = 100 + w.wr_id}).ok());
   };
-  EXPECT_EQ(queue.drain(3, sink), 3u);
-  EXPECT_EQ(queue.drain(8, sink), 2u);
-  EXPECT_EQ(queue.drain(8, sink), 0u);
+  EXPECT_EQ(testing::poll_each(queue, 3, sink), 3u);
+  EXPECT_EQ(testing::poll_each(queue, 8, sink), 2u);
+  EXPECT_EQ(testing::poll_each(queue, 8, sink), 0u);
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(record.word(0), 5u);
   EXPECT_EQ(pair[0].send.outstanding(), 5u);
@@ -279,11 +279,11 @@ TEST_P(cq_test, a_sink_may_have_entries_forgotten) {
       produce(send_done(qpn[i % 2], pair[i % 2].send.posted() - 1));
     }
     std::vector<std::uint64_t> seen;
-    EXPECT_EQ(queue.drain(16,
-                          [&](const work_completion& w) {
-                            seen.push_back(w.wr_id);
-                            if (w.wr_id == 3) queue.forget(pair[1]);
-                          }),
+    EXPECT_EQ(testing::poll_each(queue, 16,
+                                 [&](const work_completion& w) {
+                                   seen.push_back(w.wr_id);
+                                   if (w.wr_id == 3) queue.forget(pair[1]);
+                                 }),
               8u);
     EXPECT_EQ(seen, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 6, 8, 10})) << start;
     EXPECT_EQ(record.word(0), produced);
@@ -302,7 +302,8 @@ TEST_P(cq_test, the_device_hears_of_each_completion_before_a_sink_posts) {
     produce(send_done(qpn[0], i));
   }
   std::uint32_t told = 0;
-  EXPECT_EQ(queue.drain(16, [&](const work_completion&) { EXPECT_EQ(record.word(0), ++told); }),
+  EXPECT_EQ(testing::poll_each(queue, 16,
+                               [&](const work_completion&) { EXPECT_EQ(record.word(0), ++told); }),
             16u);
 }
 

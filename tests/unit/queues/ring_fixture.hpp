@@ -12,6 +12,7 @@
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
 #include <freehca/layouts/register_map.hpp>
+#include <freehca/queues/cq.hpp>
 
 namespace freehca::testing {
 
@@ -43,5 +44,16 @@ class doorbell_page {
  private:
   ring_memory memory_{layouts::uar::page_size};
 };
+
+/// Takes at most `most` completions, each with a poll of one, and calls take(completion) for each
+/// before the next poll. Returns the number of completions.
+template <class Take>
+unsigned poll_each(queues::cq& from, unsigned most, Take&& take) {
+  queues::work_completion each;
+  unsigned taken = 0;
+  for (; taken != most && from.poll(&each, 1) == 1; ++taken)
+    take(static_cast<const queues::work_completion&>(each));
+  return taken;
+}
 
 }  // namespace freehca::testing

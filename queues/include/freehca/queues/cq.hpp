@@ -59,22 +59,10 @@ class cq {
     return most == 1 ? take_one(*to) : take(to, most);
   }
 
-  /// Like poll(), but gives the completions one by one to sink(const work_completion&). Each entry
-  /// is released before its sink is called, so that the sink may post. The sink may also take
-  /// completions and remove queue pairs. It must not close this queue.
-  template <class Sink>
-  unsigned drain(unsigned most, Sink&& sink) {
-    work_completion each;
-    unsigned taken = 0;
-    for (; taken != most && poll(&each, 1) == 1; ++taken)
-      sink(static_cast<const work_completion&>(each));
-    return taken;
-  }
-
   /// Like poll(), but gives each completion to sink(const completion_view&) without a copy. The
-  /// views are valid until release(), which releases their entries to the device. poll(), drain(),
-  /// arm(), forget() and a look() that returns 0 may release the entries too. Only release() always
-  /// does so. The sink must not call this queue or remove queue pairs. It may post requests whose
+  /// views are valid until release(), which releases their entries to the device. poll(), arm(),
+  /// forget() and a look() that returns 0 may release the entries too. Only release() always does
+  /// so. The sink must not call this queue or remove queue pairs. It may post requests whose
   /// completions find room in the ring without the entries that are not released yet.
   template <class Sink>
   [[gnu::always_inline]] unsigned look(unsigned most, Sink&& sink) {
