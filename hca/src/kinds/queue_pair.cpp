@@ -157,7 +157,7 @@ void queue_pair::notice(verbs& in, const object_event& event) {
 
 /// Follows the state change that the device makes with a completion in error (IBTA vol. 1, 10.3.1
 /// and table 55). A send error of an unreliable service stops only the send queue. Called inside
-/// cq::poll(). Requests that were posted and not rung yet stay posted.
+/// cq::poll() and cq::look(). Requests that were posted and not rung yet stay posted.
 void queue_pair::request_failed(queues::qp_rings& rings, bool sent) noexcept {
   auto& pair = static_cast<queue_pair&>(*static_cast<queue_object*>(rings.owner));
   const bool send_queue_alone = sent && pair.service->code != qp_service::rc;

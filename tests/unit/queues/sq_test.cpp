@@ -265,6 +265,10 @@ TEST_F(sq_test, what_the_device_tells_nothing_of_retires_in_the_order_of_posting
   ASSERT_TRUE(work_requests::post(queue, {}).ok());
   queue.close();
   EXPECT_EQ(queue.retire_oldest(), nullptr) << "a closed queue has forgotten";
+  // It has no UAR page that a doorbell could go to.
+  queue.accept(true);
+  EXPECT_TRUE(queue.post(send{}).is(driver_error::bad_state));
+  queue.ring();
 }
 
 TEST_F(sq_test, indexes_of_the_device_are_not_trusted) {

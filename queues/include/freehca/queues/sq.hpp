@@ -67,9 +67,9 @@ class sq {
   void reset();
 
   /// Allows or disallows post(). A queue pair allows it in RTS and in ERROR. open() and reset()
-  /// disallow it. Only an open queue may allow it.
+  /// disallow it. No effect on a queue that is not open.
   void accept(bool allowed) {
-    accepts_ = allowed;
+    accepts_ = allowed && is_open();
     next_.end = next_.at;
   }
 
