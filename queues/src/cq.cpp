@@ -43,6 +43,11 @@ completion_status status_of(cqe_syndrome s) {
   return completion_status::unknown_syndrome;
 }
 
+/// True if the opcode of a send's completion is that of a read, an atomic or a later request type.
+constexpr bool may_bring_data(cqe_opcode o) {
+  return static_cast<unsigned>(o) >= static_cast<unsigned>(wqe_opcode::rdma_read);
+}
+
 /// True if the opcode is that of a received send: plain, with immediate data, or with invalidate.
 constexpr bool is_send_received(cqe_opcode o) {
   return o >= cqe_opcode::recv_send && o <= cqe_opcode::recv_send_inval;
@@ -115,9 +120,20 @@ unsigned cq::take_one(work_completion& to) {
     return pair->shared == nullptr ? take_receive(to, entry, word, *pair, pair->receive)
                                    : take_receive(to, entry, word, *pair, *pair->shared);
   const posted_request* const request = pair->send.retire_next(index_of(word));
-  if (request == nullptr) [[unlikely]]
-    return take(&to, 1);
-  fill(to, *request, *pair, entry, word);
+  return request != nullptr ? took_send(to, *request, *pair, entry, word)
+                            : take_later_send(to, *pair, entry, word);
+}
+
+/// Takes the completion of a send that is not the oldest: those before it asked for none.
+unsigned cq::take_later_send(work_completion& to, qp_rings& pair, std::byte* entry,
+                             std::uint64_t word) {
+  const posted_request* const request = pair.send.retire_up_to(index_of(word));
+  return request != nullptr ? took_send(to, *request, pair, entry, word) : take(&to, 1);
+}
+
+inline unsigned cq::took_send(work_completion& to, const posted_request& request,
+                              const qp_rings& pair, std::byte* entry, std::uint64_t word) {
+  fill(to, request, pair, entry, word);
   if (brings_data(to.opcode)) [[unlikely]] {
     to.byte_count = 0;
     to.status = completion_status::implausible;
@@ -194,11 +210,11 @@ const posted_request* cq::head_of_other(const std::byte* entry, std::uint64_t wo
         static_cast<std::uint8_t>(from_word<&cqe_error::vendor_syndrome>(last))};
     __builtin_memcpy(&changed.link, raw, sizeof raw);
     if (pair.failed != nullptr && syndrome != cqe_syndrome::wr_flush) pair.failed(pair, is_send);
-  } else if (is_send && request->opcode == work_opcode::rdma_read) {
+  } else if (!is_send || (brings_data(request->opcode) && !may_bring_data(opcode))) {
+    make_implausible(changed);
+  } else if (request->opcode == work_opcode::rdma_read) {
     changed.bytes = dma::load_be32(entry + rows{}.byte_count.offset);
     if (changed.bytes > request->bytes) make_implausible(changed);
-  } else if (!is_send) {
-    make_implausible(changed);
   }
   return &changed;
 }

@@ -22,9 +22,10 @@ status sq::open(const sq_resources& r) {
   slots_ = r.slots;
   uar_ = r.uar;
   most_message_bytes_ = r.most_message_bytes;
-  if (r.most_gather != 0)
-    most_bytes_ = static_cast<std::uint32_t>(
-        r.most_message_bytes < most_data_bytes ? r.most_message_bytes : most_data_bytes);
+  most_bytes_ =
+      static_cast<std::uint32_t>(r.most_gather == 0                       ? 0
+                                 : r.most_message_bytes < most_data_bytes ? r.most_message_bytes
+                                                                          : most_data_bytes);
   doorbell_ = swap_be(send_doorbell_word(r.qpn));
   mask_ = r.shape.entries() - 1;
   stride_ = stride;
@@ -69,13 +70,14 @@ status sq::prepare() {
   const std::uint32_t index = head_ & mask_;
   std::uint32_t run = mask_ + 1 - index;
   if (run > room) run = room;
-  if (run > most_prepared) run = most_prepared;
+  const bool has_stamps = stride_ != wqe_basic_block;
+  if (has_stamps && run > most_stamped) run = most_stamped;
   std::byte* const at = ring_ + index * stride_;
   const bool odd_lap = (head_ & (mask_ + 1)) != 0;
   next_ = {at, at + run * stride_, odd_lap ? bit_in_memory<&wqe_ctrl::owner> : 0, slots_ + index};
   // Stamps the entries that join the headroom. Their WQEs are retired, and the device does not read
   // them before the WQEs of this run. An entry of one block has no stamp but its owner bit.
-  if (stride_ == wqe_basic_block) return {};
+  if (!has_stamps) return {};
   for (std::uint32_t n = head_ + spare_; n != head_ + spare_ + run; ++n) {
     std::byte* const entry = ring_ + (n & mask_) * stride_;
     for (std::size_t block = wqe_basic_block; block < stride_; block += wqe_basic_block)

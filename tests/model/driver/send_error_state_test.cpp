@@ -37,14 +37,18 @@ class after_an_error : public ::testing::TestWithParam<qp_service> {
     }
   }
   status send(std::uint32_t key) {
+    const status posted = post(key);
+    if (posted.ok()) pair.send(0).ring();
+    return posted;
+  }
+  status post(std::uint32_t key) {
     queues::data_entry data = buffer.entry(0, 64);
     data.lkey = key;
-    if (GetParam() != qp_service::ud) return pair.send(0).post_and_ring(queues::send{.data = data});
-    return pair.send(0).post_and_ring(
-        queues::send_datagram{.to = {.at = &rig.objects.find(way)->address,
-                                     .qpn = qpn_of(rig.objects, pair.queue[1]),
-                                     .qkey = testing::rc_pair::qkey},
-                              .data = data});
+    if (GetParam() != qp_service::ud) return pair.send(0).post(queues::send{.data = data});
+    return pair.send(0).post(queues::send_datagram{.to = {.at = &rig.objects.find(way)->address,
+                                                          .qpn = qpn_of(rig.objects, pair.queue[1]),
+                                                          .qkey = testing::rc_pair::qkey},
+                                                   .data = data});
   }
   status receive(unsigned side, std::uint32_t key) {
     queues::data_entry data = buffer.entry(1024, 512);
@@ -92,10 +96,14 @@ TEST_P(after_an_error, found_between_a_post_and_its_ring_the_rest_is_not_rung) {
   if (GetParam() == qp_service::rc) return;
   ASSERT_TRUE(send(0x12345678).ok());
   rig.run([] { return false; }, clock::milliseconds(5));
+  ASSERT_TRUE(post(buffer.key).ok()) << "nobody has polled";
   queues::work_completion w;
   ASSERT_EQ(pair.cq(0).poll(&w, 1), 1u);
   EXPECT_EQ(w.status, completion_status::local_protection);
+  // The device answers a doorbell of a queue in this state with a flush.
   pair.send(0).ring();
+  rig.run([] { return false; }, clock::milliseconds(5));
+  EXPECT_EQ(pair.cq(0).poll(&w, 1), 0u);
   EXPECT_EQ(state(0), qp_state::sq_error);
   EXPECT_TRUE(send(buffer.key).is(driver_error::bad_state));
 }

@@ -43,11 +43,18 @@ struct made_queue {
 
   /// The queue of a connection, or with `extended` of an extended one (XRC).
   explicit made_queue(bool atomics = true, bool extended = false) {
+    open(connection_opcodes(atomics, extended));
+  }
+  explicit made_queue(std::uint64_t opcodes) { open(opcodes); }
+  static std::uint64_t connection_opcodes(bool atomics, bool extended) {
     const std::uint64_t all = opcodes_of_a_connection(atomics) | opcodes_of_memory_management() |
                               opcodes_of_masked_atomics() | opcode_bit(wqe_opcode::send_inval);
+    return extended ? opcodes_of_xrc(all) : all;
+  }
+  void open(std::uint64_t opcodes) {
     EXPECT_TRUE(queue
                     .open({memory.region(shape.bytes()), shape, slots.data(), doorbells.region(),
-                           qpn, 4, 100, 1u << 20, extended ? opcodes_of_xrc(all) : all})
+                           qpn, 4, 100, 1u << 20, opcodes})
                     .ok());
     queue.accept(true);
   }
@@ -350,6 +357,77 @@ TEST(requests_test, each_list_of_many_is_counted_apart) {
     expect_lists_are_counted_apart(rdma_write_list{}, count);
     expect_lists_are_counted_apart(rdma_read_list{}, count);
     expect_lists_are_counted_apart(send_list{}, count);
+  }
+}
+
+/// Posts runs of a request with `flags`, which are not the request's own.
+template <class Request>
+void expect_the_flags_of_the_run(const Request& like, std::uint64_t opcodes) {
+  for (const request_flags flags :
+       {request_flags::none, request_flags::signaled,
+        request_flags::signaled | request_flags::solicited | request_flags::fence}) {
+    made_queue many(opcodes), single(opcodes);
+    for (unsigned n = 0; n < 24; n += 4) {
+      Request requests[4];
+      for (unsigned i = 0; i < 4; ++i) {
+        requests[i] = like;
+        requests[i].wr_id = n + i;
+        requests[i].flags = request_flags::fence;
+        Request alone = requests[i];
+        alone.flags = flags;
+        ASSERT_TRUE(single.queue.post(alone).ok());
+      }
+      ASSERT_EQ(many.queue.post_many(requests, 4, flags), 4u);
+      EXPECT_EQ(many.ring(), single.ring()) << n;
+      while (many.queue.retire_oldest() != nullptr) single.queue.retire_oldest();
+    }
+  }
+}
+
+TEST(requests_test, many_of_each_form_have_the_flags_of_the_run) {
+  const remote_memory there{0x1234'5678'9abc, 0x77};
+  const data_entry here{0x1'2345'6789, 8, 0x55};
+  static const address peer{};
+  const std::uint64_t connection = made_queue::connection_opcodes(true, false);
+  const std::uint64_t extended = made_queue::connection_opcodes(true, true);
+  expect_the_flags_of_the_run(send{.data = here}, connection);
+  expect_the_flags_of_the_run(rdma_read{.remote = there, .data = here}, connection);
+  expect_the_flags_of_the_run(
+      rdma_write_with_immediate{.remote = there, .data = here, .immediate = 7}, connection);
+  expect_the_flags_of_the_run(compare_and_swap{.remote = there, .compare = 5, .data = here},
+                              connection);
+  expect_the_flags_of_the_run(fetch_and_add{.remote = there, .operand = 5, .data = here},
+                              connection);
+  expect_the_flags_of_the_run(
+      masked_compare_and_swap{.remote = there, .compare = 5, .compare_mask = 6, .data = here},
+      connection);
+  expect_the_flags_of_the_run(masked_fetch_and_add{.remote = there, .operand = 5, .data = here},
+                              connection);
+  expect_the_flags_of_the_run(xrc<send>{{.data = here}, 0x123}, extended);
+  expect_the_flags_of_the_run(xrc<compare_and_swap>{{.remote = there, .data = here}, 0x123},
+                              extended);
+  expect_the_flags_of_the_run(send_datagram{.to = {&peer, 5, 6}, .data = here},
+                              opcodes_of_datagrams());
+}
+
+TEST(requests_test, a_stream_of_reads_is_the_bytes_of_as_many_reads) {
+  made_queue streamed, single;
+  const rdma_read like{.remote = {0x1000, 2}, .data = {0x3000, 64, 4}};
+  const stream<rdma_read>::place places[] = {{1, 0, 64}, {2, 64, 0}, {3, 128, 4096}};
+  for (const auto& place : places)
+    ASSERT_TRUE(single.queue
+                    .post(rdma_read{.wr_id = place.wr_id,
+                                    .remote = {0x1000 + place.there, 2},
+                                    .data = {0x3000 + place.here, 64, 4}})
+                    .ok());
+  ASSERT_EQ(streamed.queue.post_many(stream<rdma_read>(like, places), 3), 3u);
+  EXPECT_EQ(streamed.ring(), single.ring());
+  for (const auto& place : places) {
+    const posted_request* const ended = streamed.queue.retire_oldest();
+    ASSERT_NE(ended, nullptr);
+    EXPECT_EQ(ended->wr_id, place.wr_id);
+    EXPECT_EQ(ended->opcode, work_opcode::rdma_read);
+    EXPECT_EQ(ended->bytes, 64u) << "the most that the answer may bring";
   }
 }
 

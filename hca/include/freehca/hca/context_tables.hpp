@@ -43,9 +43,8 @@ class context_request : public operation {
 /// A block is mapped when the first object asks for it. When the last object releases it, the block
 /// becomes a spare block. The driver takes a spare block back after a while: see
 /// budget::spare_context_blocks and ::spare_context_ns. One MAP_ICM maps as many pending blocks as
-/// its mailbox holds. One UNMAP_ICM takes back all unused blocks that are neighbours. If a block
-/// is being mapped already, a further request waits for the same MAP_ICM. Only the control owner's
-/// thread uses this class.
+/// its mailbox holds. One UNMAP_ICM takes back neighbours. If a block is being mapped already, a
+/// further request waits for the same MAP_ICM. Only the control owner's thread uses this class.
 class context_tables {
  public:
   static constexpr std::size_t storage_bytes_for(const budget& b);
@@ -192,7 +191,7 @@ class context_tables {
   bool fresh_ = false;  // poll() has something to do
 
   list<block> map_pending_, mapping_, spares_, unmap_pending_, unmapping_;
-  list<block> held_up_;  // unused, but UNMAP_ICM waits until no command is in doubt
+  list<block> held_up_;  // to be unmapped, but UNMAP_ICM waits until no command is in doubt
   list<context_request> waiting_;
   firmware_command<commands::map_icm> map_;
   firmware_command<commands::unmap_icm> unmap_{std::uint64_t{0}, std::uint32_t{0}};

@@ -174,6 +174,11 @@ class cq {
   template <class Ring>
   [[gnu::noinline]] unsigned take_receive(work_completion& to, std::byte* entry, std::uint64_t word,
                                           const qp_rings& pair, Ring& ring);
+  [[gnu::noinline]] unsigned take_later_send(work_completion& to, qp_rings& pair, std::byte* entry,
+                                             std::uint64_t word);
+  [[gnu::always_inline]] unsigned took_send(work_completion& to, const posted_request& request,
+                                            const qp_rings& pair, std::byte* entry,
+                                            std::uint64_t word);
   [[gnu::always_inline]] unsigned took_one(std::byte* entry);
   /// Walks through the ring from at_ on. Gives each completion to sink(head, queue pair, entry,
   /// last word); see fill(). If `Here` is true, receive(entry, last word, queue pair) takes the

@@ -24,10 +24,20 @@ struct data_entry_in_ring {
   std::uint64_t length_and_key = 0;
   std::uint32_t length = 0;
   constexpr data_entry_in_ring(const data_entry& d)
-      : address(d.address),
-        length_and_key(layouts::swap_be(layouts::in_word<&layouts::wqe_data::byte_count>(d.length) |
-                                        layouts::in_word<&layouts::wqe_data::lkey>(d.lkey))),
-        length(d.length) {}
+      : address(d.address), length_and_key(in_ring(d)), length(d.length) {}
+
+ private:
+  // The two members follow each other in data_entry as their rows do in the segment. One load and
+  // one swap therefore convert both on a little-endian host.
+  static constexpr std::uint64_t in_ring(const data_entry& d) {
+    using segment = layouts::wqe_data;
+    static_assert(segment{}.byte_count.offset + 4 == segment{}.lkey.offset);
+    if constexpr (std::endian::native == std::endian::little)
+      return std::rotl(layouts::swap_be(d.length | std::uint64_t{d.lkey} << 32), 32);
+    else
+      return layouts::in_word<&segment::byte_count>(d.length) |
+             layouts::in_word<&segment::lkey>(d.lkey);
+  }
 };
 
 /// The most bytes of one entry: the byte count of a data segment has 31 bits.

@@ -19,7 +19,8 @@ struct qp_rings {
   std::uint32_t qpn = 0;
   void* owner = nullptr;  ///< the object that has the rings; not used by queues
   /// Called by cq::poll() and cq::look() for each completion in error that is not a flush,
-  /// before the caller gets the completion. `sent`: the request was in the send queue. May be null.
+  /// before the caller gets the completion. `sent`: the request was in the send queue. It must not
+  /// remove queue pairs from the directory. May be null.
   void (*failed)(qp_rings& rings, bool sent) noexcept = nullptr;
   sq send;
   rq receive;

@@ -86,7 +86,7 @@ class sq {
 
   /// Posts requests[0] to requests[count - 1]. `flags` replaces the flags of each request. The
   /// device may wait for ring(). Returns the number of posted requests. If it is less than `count`,
-  /// post() of the next request returns the reason.
+  /// post() of that request returns the reason.
   ///
   /// `requests` is a pointer, a span, a stream, or another type whose elements are requests of one
   /// type. post_many() copies it and may read an element twice.
@@ -133,7 +133,6 @@ class sq {
     if (retired == nullptr) __builtin_unreachable();  // spares the caller's test for null
     return retired;
   }
-
   /// Like retire(). Called if retire_next() has returned null.
   [[gnu::noinline]] const posted_request* retire_up_to(std::uint16_t wqe_index);
 
@@ -163,8 +162,8 @@ class sq {
     barrier::dma_store_to_mmio_store();
     mmio::write_32(uar_, layouts::uar::send_doorbell, layouts::swap_be(doorbell_));
   }
-  /// The most entries of one prepare(). It limits the time of a single post.
-  static constexpr std::uint32_t most_prepared = 64;
+  /// The most entries that one prepare() stamps. It limits the time of a single post.
+  static constexpr std::uint32_t most_stamped = 64;
 
   /// Prepares a run of entries from head_ on, so that next_ has room. Errors:
   /// driver_error::bad_state, ::queue_full.
