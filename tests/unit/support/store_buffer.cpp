@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <string_view>
 
 namespace freehca::testing {
 
@@ -23,15 +24,14 @@ bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b, std::s
 bool is_word(const std::byte* at, std::size_t bytes) {
   return (bytes == 4 || bytes == 8) && reinterpret_cast<std::uintptr_t>(at) % bytes == 0;
 }
+/// The compiler names a file by its absolute path. ccache makes that path relative to the build
+/// folder, and -ffile-prefix-map replaces the checkout's folder by ".".
 barrier_site site_of(const char* file, unsigned line) {
-  // A compiler cache may have made the path one from the build folder.
-  std::string path = file;
-  const std::string root = FREEHCA_SOURCE_DIR "/";
-  if (path.starts_with(root)) path.erase(0, root.size());
-  while (path.starts_with("../")) path.erase(0, 3);
-  // As a build that compiles the sources of a folder as one names them.
-  if (path.starts_with("./")) path.erase(0, 2);
-  return {path, line};
+  const std::string_view path = file;
+  for (const std::string_view root :
+       {FREEHCA_SOURCE_DIR "/", FREEHCA_SOURCE_DIR_FROM_BUILD "/", "./"})
+    if (path.starts_with(root)) return {std::string(path.substr(root.size())), line};
+  return {file, line};
 }
 
 }  // namespace
