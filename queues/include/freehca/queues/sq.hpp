@@ -162,7 +162,7 @@ class sq {
     barrier::dma_store_to_mmio_store();
     mmio::write_32(uar_, layouts::uar::send_doorbell, layouts::swap_be(doorbell_));
   }
-  /// The most entries that one prepare() stamps. It limits the time of a single post.
+  /// The most entries that prepare() stamps at once. It limits the time of a single post.
   static constexpr std::uint32_t most_stamped = 64;
 
   /// Prepares a run of entries from head_ on, so that next_ has room. Errors:
