@@ -25,6 +25,15 @@ MODULES = {
     "hca": ["hca"],
 }
 APART = {"hal/layouts": ["hal/layouts"], "hal/targets": ["hal/targets"]}
+# Commands and requests that the core itself does not send. A verbs library needs them. They have a
+# row of their own and are not in the row of their module, nor in the sum.
+WAITING = [
+    *(
+        f"firmware_cmds/include/freehca/firmware_cmds/{name}.hpp"
+        for name in ("object_contexts", "port_settings", "qp_transitions")
+    ),
+    *(f"queues/include/freehca/queues/{name}.hpp" for name in ("blueflame", "xrc_requests")),
+]
 GOALS = {"lines": 9000, "core": 64 * 1024, "smallest": 48 * 1024}
 # A string, a character, or a comment, whichever begins first; raw strings before plain ones.
 TOKEN = re.compile(
@@ -34,16 +43,22 @@ TOKEN = re.compile(
 )
 
 
+def lines_of(file):
+    text = TOKEN.sub(
+        lambda m: "\n" * m[0].count("\n") if m["comment"] else m[0],
+        file.read_text(encoding="utf-8"),
+    )
+    return sum(1 for line in text.split("\n") if line.strip())
+
+
 def lines(folders):
-    count = 0
-    for folder in folders:
-        for file in sorted((ROOT / folder).rglob("*.[ch]pp")):
-            text = TOKEN.sub(
-                lambda m: "\n" * m[0].count("\n") if m["comment"] else m[0],
-                file.read_text(encoding="utf-8"),
-            )
-            count += sum(1 for line in text.split("\n") if line.strip())
-    return count
+    waiting = {ROOT / name for name in WAITING}
+    return sum(
+        lines_of(file)
+        for folder in folders
+        for file in (ROOT / folder).rglob("*.[ch]pp")
+        if file not in waiting
+    )
 
 
 def code_bytes(file):
@@ -110,6 +125,7 @@ def main():
     core = code_bytes(joined(everything, f"{folder}/core.o"))
     print(f"{'all four':<34} {total:>7} {core:>14}")
     print(f"{'bring-up and RC alone, linked':<34} {'':>7} {code_bytes(program):>14}")
+    print(f"{'waiting for verbs (apart)':<34} {sum(lines_of(ROOT / n) for n in WAITING):>7}")
     for name, folders in APART.items():
         print(f"{name + ' (apart)':<34} {lines(folders):>7}")
     print()

@@ -22,9 +22,7 @@ OPTIMISATION = {"release": ["-O2", "-g1", "-DNDEBUG"], "debug": ["-O0"]}
 # As hca/CMakeLists.txt has it.
 APART = re.compile(r"/interfaces/|/(pci_function|address_attributes|unreliable)\.cpp$")
 LAYOUT = re.compile(r"^struct (\w+)(?: : [^{]*)?\{\s*\n\s*static constexpr std::size_t bytes", re.M)
-FAMILY = re.compile(
-    r"^struct (\w+) \{\s*\n(?:\s*static_assert.*\n)*\s*static constexpr auto code", re.M
-)
+FAMILY = re.compile(r"^(?:using|struct) (\w+)\s*[=:]\s*(?:family|modify_qp)<", re.M)
 TEMPLATE = re.compile(
     r"^template <[^\n]*>\s*\n(?:\s*requires [^\n]*\n)?\s*(?:class|struct) (\w+)\b(?! *<)", re.M
 )

@@ -3,9 +3,9 @@
 //
 // Every class template of the core's public headers, instantiated whole. Tables and command
 // families come from a generated file beside this one.
-#include <freehca/firmware_cmds/mad.hpp>
 #include <freehca/firmware_cmds/mr.hpp>
-#include <freehca/firmware_cmds/port.hpp>
+#include <freehca/firmware_cmds/object_contexts.hpp>
+#include <freehca/firmware_cmds/port_settings.hpp>
 #include <freehca/firmware_cmds/qp.hpp>
 #include <freehca/firmware_cmds/raw_command.hpp>
 #include <freehca/hal/attributes.hpp>
@@ -16,6 +16,7 @@
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/hca/interfaces/every_interface.hpp>
 #include <freehca/hca/owners/event_verbs.hpp>
+#include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/counting.hpp>
 #include <freehca/queues/masked_atomics.hpp>
 #include <freehca/queues/memory_requests.hpp>
@@ -53,7 +54,7 @@ template struct queues::send_datagram_with_immediate_of<queues::inline_data>;
 template struct queues::rdma_write_of<queues::data_list>;
 template struct queues::rdma_write_with_immediate_of<queues::inline_data>;
 template struct queues::rdma_read_of<queues::data_entry>;
-static_assert(sequence<layouts::mtt, layouts::write_mtt_header>::most == 510);
+static_assert(headed_sequence<layouts::write_mtt_header, layouts::mtt>::most == 510);
 static_assert(std::same_as<commands::mad_ifc_received<>::input,
                            joined<layouts::mad, layouts::mad_ifc_extended_info>>);
 

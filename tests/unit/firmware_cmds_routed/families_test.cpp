@@ -6,10 +6,10 @@
 // infiniband/hw/mlx4/mad.c.
 #include <freehca/firmware_cmds/eq.hpp>
 #include <freehca/firmware_cmds/firmware.hpp>
-#include <freehca/firmware_cmds/mad.hpp>
 #include <freehca/firmware_cmds/mr.hpp>
-#include <freehca/firmware_cmds/port.hpp>
-#include <freehca/firmware_cmds/qp.hpp>
+#include <freehca/firmware_cmds/object_contexts.hpp>
+#include <freehca/firmware_cmds/port_settings.hpp>
+#include <freehca/firmware_cmds/qp_transitions.hpp>
 #include <freehca/firmware_cmds/raw_command.hpp>
 #include <freehca/firmware_cmds/srq.hpp>
 
@@ -65,7 +65,6 @@ TEST_F(families, firmware_and_context_memory) {
   expect_family<commands::run_fw>({opcode::run_fw, 0, 0, none, none, 0});
   expect_family<commands::unmap_fa>({opcode::unmap_fa, 0, 0, none, none, 0});
   expect_family<commands::mod_stat_cfg>({opcode::mod_stat_cfg, 0, 0, box, none, 0});
-  expect_family<commands::unmap_icm_aux>({opcode::unmap_icm_aux, 0, 0, none, none, 0});
   expect_family<commands::unmap_icm>({opcode::unmap_icm, 0, 64, immediate_form, none, 0xabc000},
                                      std::uint64_t{0xabc000}, 64u);
   firmware_command<commands::set_icm_size> size;
@@ -100,11 +99,29 @@ TEST_F(families, queues) {
                                    16u);
 }
 
+TEST_F(families, contexts_and_protection_entries) {
+  expect_family<commands::query_cq>({opcode::query_cq, 0, 0x81, none, box, 0}, 0x81u);
+  expect_family<commands::query_eq>({opcode::query_eq, 0, 5, none, box, 0}, 5u);
+  expect_family<commands::query_srq>({opcode::query_srq, 0, 0x41, none, box, 0}, 0x41u);
+  expect_family<commands::query_mpt>({opcode::query_mpt, 0, 0x100, none, box, 0}, 0x100u);
+  expect_family<commands::sync_tpt>({opcode::sync_tpt, 0, 0, none, none, 0});
+  expect_family<commands::sw2hw_mpt>({opcode::sw2hw_mpt, 0, 0x100, box, none, 0}, 0x100u);
+  expect_family<commands::hw2sw_mpt>({opcode::hw2sw_mpt, 1, 0x100, none, none, 0}, 0x100u);
+}
+
 TEST_F(families, queue_pairs) {
-  expect_family<commands::rst2init_qp>({opcode::rst2init_qp, 0, 0x48, box, none, 0}, 0x48u);
-  expect_family<commands::rtr2rts_qp>({opcode::rtr2rts_qp, 0, 0x48, box, none, 0}, 0x48u);
+  expect_family<commands::any_qp_transition>({opcode::rst2init_qp, 0, 0x48, box, none, 0},
+                                             opcode::rst2init_qp, 0x48u);
   expect_family<commands::any_qp_transition>({opcode::init2rtr_qp, 0, 0x48, box, none, 0},
                                              opcode::init2rtr_qp, 0x48u);
+  expect_family<commands::any_qp_transition>({opcode::rtr2rts_qp, 0, 0x48, box, none, 0},
+                                             opcode::rtr2rts_qp, 0x48u);
+  expect_family<commands::init2init_qp>({opcode::init2init_qp, 0, 0x48, box, none, 0}, 0x48u);
+  expect_family<commands::rts2rts_qp>({opcode::rts2rts_qp, 0, 0x48, box, none, 0}, 0x48u);
+  expect_family<commands::sqerr2rts_qp>({opcode::sqerr2rts_qp, 0, 0x48, box, none, 0}, 0x48u);
+  expect_family<commands::rts2sqd_qp>({opcode::rts2sqd_qp, 0, 0x48, box, none, 0}, 0x48u);
+  expect_family<commands::sqd2sqd_qp>({opcode::sqd2sqd_qp, 0, 0x48, box, none, 0}, 0x48u);
+  expect_family<commands::sqd2rts_qp>({opcode::sqd2rts_qp, 0, 0x48, box, none, 0}, 0x48u);
   expect_family<commands::to_err_qp>({opcode::to_err_qp, 0, 0x48, none, none, 0}, 0x48u);
   expect_family<commands::to_rst_qp>({opcode::to_rst_qp, 2, 0x48, none, none, 0}, 0x48u);
   expect_family<commands::query_qp>({opcode::query_qp, 0, 0x48, none, box, 0}, 0x48u);

@@ -8,8 +8,8 @@ namespace {
 class polled : public channel_test {};
 
 TEST_F(polled, open_refuses_what_is_too_small_or_misaligned) {
-  reactor loop;
-  channel c(loop);
+  reactor own_loop;
+  channel c(own_loop);
   auto refused = [&](auto change) {
     channel_resources r = resources;
     change(r);

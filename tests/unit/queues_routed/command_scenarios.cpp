@@ -4,6 +4,7 @@
 // The command channel: the device finds whole commands, and the driver reads whole answers.
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/firmware_cmds/cq.hpp>
+#include <freehca/firmware_cmds/object_contexts.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // Posting to a send queue: the device finds each WQE whole, and what it reads ahead stamped.
+#include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
 #include <freehca/work_requests/send_request.hpp>

@@ -8,64 +8,20 @@
 namespace freehca::commands {
 
 /// Creates an event queue.
-struct sw2hw_eq {
-  static constexpr auto code = layouts::opcode::sw2hw_eq;
-  using input = layouts::eqc;
-  using output = nothing;
-  static void aim(command_request& r, std::uint32_t eqn) {
-    r.input_modifier = eqn;
-    r.key = {object_kind::eq, eqn};
-  }
-};
+using sw2hw_eq = family<opcode::sw2hw_eq, layouts::eqc, nothing, object_kind::eq>;
 
 /// Destroys an event queue.
-struct hw2sw_eq {
-  static constexpr auto code = layouts::opcode::hw2sw_eq;
-  using input = nothing;
-  using output = nothing;
-  static void aim(command_request& r, std::uint32_t eqn) {
-    r.input_modifier = eqn;
-    r.opcode_modifier = static_cast<std::uint8_t>(layouts::hw2sw_modifier::no_output);
-    r.key = {object_kind::eq, eqn};
-    r.lane = lane::teardown;
-  }
-};
+using hw2sw_eq = family<opcode::hw2sw_eq, nothing, nothing, object_kind::eq, destruction>;
 
-/// Reads the context of an event queue from the device.
-struct query_eq {
-  static constexpr auto code = layouts::opcode::query_eq;
-  using input = nothing;
-  using output = layouts::eqc;
-  static void aim(command_request& r, std::uint32_t eqn) {
-    r.input_modifier = eqn;
-    r.key = {object_kind::eq, eqn};
-  }
-};
-
-/// Sends the events of `mask` (bit n: event type n) to an event queue.
-struct map_eq {
-  static constexpr auto code = layouts::opcode::map_eq;
-  using input = nothing;
-  using output = nothing;
-  static void aim(command_request& r, std::uint32_t eqn, std::uint64_t mask) {
-    r.input_modifier = eqn;
-    r.input = command_request::form::immediate;
-    r.input_immediate = mask;
-    r.key = {object_kind::eq, eqn};
-  }
-};
+/// Sends the events of a mask (bit n: event type n) to an event queue. The targets are the number
+/// of the event queue and the mask.
+using map_eq = family<opcode::map_eq, immediate, nothing, object_kind::eq>;
 
 /// Stops sending the events of `mask` to the event queue.
-struct unmap_eq {
-  static constexpr auto code = layouts::opcode::map_eq;
-  using input = nothing;
-  using output = nothing;
+struct unmap_eq : family<opcode::map_eq, immediate, nothing, object_kind::eq, teardown> {
   static void aim(command_request& r, std::uint32_t eqn, std::uint64_t mask) {
-    r.input_modifier = layouts::map_eq_unmap | eqn;
-    r.input = command_request::form::immediate;
-    r.input_immediate = mask;
-    r.key = {object_kind::eq, eqn};
-    r.lane = lane::teardown;
+    family::aim(r, eqn, mask);
+    r.input_modifier |= layouts::map_eq_unmap;
   }
 };
 

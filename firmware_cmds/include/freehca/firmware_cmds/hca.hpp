@@ -8,27 +8,10 @@
 namespace freehca::commands {
 
 /// Initialises the device with its tables in context memory.
-struct init_hca {
-  static constexpr auto code = layouts::opcode::init_hca;
-  using input = layouts::init_hca;
-  using output = nothing;
-  static void aim(command_request& r) {
-    r.patience = patience::lengthy;
-    r.barrier = true;
-  }
-};
+using init_hca = family<opcode::init_hca, layouts::init_hca, nothing, object_kind::none, exclusive>;
 
 /// Undoes INIT_HCA: the device forgets all objects. Context memory stays lent.
-struct close_hca {
-  static constexpr auto code = layouts::opcode::close_hca;
-  using input = nothing;
-  using output = nothing;
-  static void aim(command_request& r) {
-    r.opcode_modifier = static_cast<std::uint8_t>(layouts::close_hca_modifier::normal);
-    r.lane = lane::teardown;
-    r.patience = patience::lengthy;
-    r.barrier = true;
-  }
-};
+using close_hca = family<opcode::close_hca, nothing, nothing, object_kind::none,
+                         traits_of(layouts::close_hca_modifier::normal, exclusive_teardown)>;
 
 }  // namespace freehca::commands

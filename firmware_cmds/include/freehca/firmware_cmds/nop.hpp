@@ -8,14 +8,11 @@ namespace freehca::commands {
 
 /// Does nothing. The driver sends it to test whether answers arrive (the self-test of the
 /// completion event's interrupt).
-struct nop {
-  static constexpr auto code = layouts::opcode::nop;
-  using input = nothing;
-  using output = nothing;
+struct nop : family<opcode::nop, nothing, nothing, object_kind::none,
+                    command_traits{.lane = lane::management, .patience = patience::probe}> {
   static void aim(command_request& r) {
+    family::aim(r);
     r.input_modifier = layouts::nop_at_once;
-    r.lane = lane::management;
-    r.patience = patience::probe;
   }
 };
 

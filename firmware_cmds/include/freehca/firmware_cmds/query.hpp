@@ -11,38 +11,15 @@
 namespace freehca::commands {
 
 /// Reads the capabilities of the device, and the resources that it reserves for itself.
-struct query_dev_cap {
-  static constexpr auto code = layouts::opcode::query_dev_cap;
-  using input = nothing;
-  using output = layouts::query_dev_cap;
-  static void aim(command_request&) {}
-};
+using query_dev_cap = family<opcode::query_dev_cap, nothing, layouts::query_dev_cap>;
 
 /// Reads the interrupt pin and the name of the board.
-struct query_adapter {
-  static constexpr auto code = layouts::opcode::query_adapter;
-  using input = nothing;
-  using output = layouts::query_adapter;
-  static void aim(command_request&) {}
-};
+using query_adapter = family<opcode::query_adapter, nothing, layouts::query_adapter>;
 
 /// Reads the parameters that the device took from INIT_HCA.
-struct query_hca {
-  static constexpr auto code = layouts::opcode::query_hca;
-  using input = nothing;
-  using output = layouts::init_hca;
-  static void aim(command_request&) {}
-};
+using query_hca = family<opcode::query_hca, nothing, layouts::init_hca>;
 
 /// Reads the capabilities and the link layer of a port. Ports count from 1.
-struct query_port {
-  static constexpr auto code = layouts::opcode::query_port;
-  using input = nothing;
-  using output = layouts::query_port;
-  static void aim(command_request& r, std::uint32_t port) {
-    r.input_modifier = port;
-    r.key = {object_kind::port, port};
-  }
-};
+using query_port = family<opcode::query_port, nothing, layouts::query_port, object_kind::port>;
 
 }  // namespace freehca::commands

@@ -3,15 +3,8 @@
 //
 // A family describes one firmware command as a type, in namespace commands:
 //
-//   struct sw2hw_cq {
-//     static constexpr auto code = layouts::opcode::sw2hw_cq;
-//     using input = layouts::cqc;      // a layout: the input mailbox holds one
-//     using output = nothing;
-//     static void aim(command_request& r, std::uint32_t cqn) {   // names the object
-//       r.input_modifier = cqn;
-//       r.key = {object_kind::cq, cqn};
-//     }
-//   };
+//   // code, input mailbox, output, object
+//   using sw2hw_cq = family<opcode::sw2hw_cq, layouts::cqc, nothing, object_kind::cq>;
 //
 //   firmware_command<commands::sw2hw_cq> create{cqn};
 //   create.input.set<&layouts::cqc::log_cq_size>(8);
@@ -34,20 +27,11 @@ struct nothing {};
 /// input. output_immediate() returns the output.
 struct immediate {};
 /// As the `input` of a family: an array of structures that is passed to set_input(). The caller
-/// owns the array and keeps it until completion. If Header is not `nothing`, a structure of this
-/// layout is in front of the array. It is the member `header`.
-template <class Entry, class Header = nothing>
+/// owns the array and keeps it until completion.
+template <class Entry>
 struct sequence {
-  static constexpr std::size_t header_bytes = [] {
-    if constexpr (std::same_as<Header, nothing>) return std::size_t{0};
-    else return Header::bytes;
-  }();
-  static constexpr unsigned most = (mailbox::bytes - header_bytes) / Entry::bytes;
+  static constexpr unsigned most = mailbox::bytes / Entry::bytes;
 };
-/// As the `input` of a family: a structure First, followed by a structure Second, which is the
-/// member `extra`.
-template <class First, class Second>
-struct joined {};
 
 namespace detail {
 
@@ -66,35 +50,12 @@ struct command_input<immediate> {
   static constexpr auto form = command_request::form::immediate;
 };
 template <class Entry>
-struct command_input<sequence<Entry, nothing>> {
+struct command_input<sequence<Entry>> {
   static constexpr auto form = command_request::form::mailbox;
   const layouts::image<Entry>* entries = nullptr;
   unsigned count = 0;
   void write(std::byte* box) const {
     for (unsigned i = 0; i < count; ++i) mailbox::store(box, entries[i], i * Entry::bytes);
-  }
-};
-template <class Entry, class Header>
-struct command_input<sequence<Entry, Header>> {
-  static constexpr auto form = command_request::form::mailbox;
-  layouts::image<Header> header;
-  const layouts::image<Entry>* entries = nullptr;
-  unsigned count = 0;
-  void write(std::byte* box) const {
-    mailbox::store(box, header);
-    for (unsigned i = 0; i < count; ++i)
-      mailbox::store(box, entries[i], Header::bytes + i * Entry::bytes);
-  }
-};
-
-template <class First, class Second>
-struct command_input<joined<First, Second>> {
-  static constexpr auto form = command_request::form::mailbox;
-  layouts::image<First> input;
-  layouts::image<Second> extra;
-  void write(std::byte* box) const {
-    mailbox::store(box, input);
-    mailbox::store(box, extra, First::bytes);
   }
 };
 
@@ -113,12 +74,68 @@ struct command_output<immediate> {
   static constexpr auto form = command_request::form::immediate;
 };
 
-template <class T>
-inline constexpr bool is_sequence = false;
-template <class Entry, class Header>
-inline constexpr bool is_sequence<sequence<Entry, Header>> = true;
-
 }  // namespace detail
+
+namespace commands {
+
+using layouts::opcode;
+
+/// The properties that all commands of a family have.
+struct command_traits {
+  std::uint8_t modifier = 0;  ///< the opcode modifier
+  freehca::lane lane = freehca::lane::bulk;
+  freehca::patience patience = freehca::patience::ordinary;
+  bool barrier = false;
+};
+
+/// A family with these properties. aim() names the object: its number, and the immediate input if
+/// the family has one. A family with other targets derives from this class and has an aim() of its
+/// own.
+template <opcode Code, class Input, class Output, object_kind Kind = object_kind::none,
+          command_traits Traits = command_traits{}>
+struct family {
+  static constexpr auto code = Code;
+  using input = Input;
+  using output = Output;
+
+  static void aim(command_request& r) requires(Kind == object_kind::none) { set_traits(r); }
+  static void aim(command_request& r, std::uint32_t number) requires(Kind != object_kind::none) {
+    set_traits(r);
+    r.input_modifier = number;
+    r.key = {Kind, number};
+  }
+  static void aim(command_request& r, std::uint32_t number,
+                  std::uint64_t value) requires(Kind != object_kind::none &&
+                                                std::same_as<Input, immediate>) {
+    aim(r, number);
+    r.input = command_request::form::immediate;
+    r.input_immediate = value;
+  }
+
+ private:
+  static void set_traits(command_request& r) {
+    r.opcode_modifier = Traits.modifier;
+    r.lane = Traits.lane;
+    r.patience = Traits.patience;
+    r.barrier = Traits.barrier;
+  }
+};
+
+/// `others` with the opcode modifier `modifier`.
+template <class Modifier>
+constexpr command_traits traits_of(Modifier modifier, command_traits others = {}) {
+  others.modifier = static_cast<std::uint8_t>(modifier);
+  return others;
+}
+inline constexpr command_traits teardown{.lane = lane::teardown};
+/// Commands that destroy an object and do not return its context.
+inline constexpr command_traits destruction =
+    traits_of(layouts::hw2sw_modifier::no_output, teardown);
+inline constexpr command_traits exclusive{.patience = patience::lengthy, .barrier = true};
+inline constexpr command_traits exclusive_teardown{
+    .lane = lane::teardown, .patience = patience::lengthy, .barrier = true};
+
+}  // namespace commands
 
 /// A command of family F, with storage for its input and its output. The members `input` and
 /// `output` are images of the family's layouts. `output` is valid once the outcome is ok.
@@ -166,8 +183,10 @@ class firmware_command : public command,
   /// Sets the entries of a sequence, at most F::input::most. The caller owns the entries and does
   /// not change them until completion. The input modifier becomes the number of entries.
   template <class Entry>
-  void set_input(const layouts::image<Entry>* first,
-                 unsigned number) requires detail::is_sequence<typename F::input> {
+  void set_input(const layouts::image<Entry>* first, unsigned number) requires requires {
+    F::input::most;
+  }
+  {
     FREEHCA_ASSERT(number > 0 && number <= F::input::most);
     in::entries = first;
     in::count = number <= F::input::most ? number : F::input::most;

@@ -15,7 +15,6 @@
 #include <freehca/layouts/register_map.hpp>
 #include <freehca/layouts/wqe.hpp>
 
-#include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/opcode_sets.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq_shape.hpp>
@@ -23,6 +22,8 @@
 #include <freehca/queues/wqe_stores.hpp>
 
 namespace freehca::queues {
+
+class blueflame;  // blueflame.hpp; a caller of post_and_push() includes it
 
 /// Parameters of sq::open(). The memory and the registers that they name outlive the queue.
 struct sq_resources {

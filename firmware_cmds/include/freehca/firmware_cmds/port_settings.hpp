@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Commands that the driver does not send yet: settings of Ethernet ports, special queue pairs, and
+// MADs that came over the wire.
+#pragma once
+
+#include <freehca/firmware_cmds/mad.hpp>
+#include <freehca/firmware_cmds/port.hpp>
+
+namespace freehca {
+
+/// As the `input` of a family: a structure First, followed by a structure Second, which is the
+/// member `extra`.
+template <class First, class Second>
+struct joined {};
+
+namespace detail {
+template <class First, class Second>
+struct command_input<joined<First, Second>> : command_input<First> {
+  layouts::image<Second> extra;
+  void write(std::byte* box) const {
+    command_input<First>::write(box);
+    mailbox::store(box, extra, First::bytes);
+  }
+};
+}  // namespace detail
+
+namespace commands {
+
+/// Like mad_ifc, for a MAD that came over the wire. `extra` describes how the MAD arrived; the
+/// agents need this for traps.
+template <class Request = layouts::mad, class Reply = Request>
+struct mad_ifc_received
+    : family<opcode::mad_ifc, joined<Request, layouts::mad_ifc_extended_info>, Reply> {
+  static void aim(command_request& r, std::uint32_t port, std::uint32_t modifier,
+                  std::uint32_t source_lid) {
+    using row = layouts::mad_ifc_input_modifier;
+    mad_ifc<Request, Reply>::aim(
+        r, port, modifier | static_cast<unsigned>(layouts::mad_ifc_modifier::extended_info));
+    r.input_modifier |=
+        layouts::load_be<std::uint32_t>(layouts::image<row>().set<&row::slid>(source_lid).data());
+  }
+};
+
+/// Sets the subnet management MADs that the firmware's own agent takes. The input is the output of
+/// query_mad_demux (Linux 6.1 fw.c mlx4_config_mad_demux).
+struct config_mad_demux : family<opcode::mad_demux, layouts::mad_demux, nothing, object_kind::none,
+                                 traits_of(layouts::mad_demux_modifier::config)> {
+  static void aim(command_request& r) {
+    family::aim(r);
+    r.input_modifier = layouts::mad_demux_subnet_management;
+  }
+};
+
+/// Makes the eight QPs from `base_qpn` on the special QPs. With `base_qpn` 0 there are no special
+/// QPs.
+struct conf_special_qp : family<opcode::conf_special_qp, nothing, nothing> {
+  static void aim(command_request& r, std::uint32_t base_qpn) { r.input_modifier = base_qpn; }
+};
+
+/// Changes one of the settings of an Ethernet port. Layout is the layout that `Selector` requires.
+template <class Layout, layouts::set_port_selector Selector>
+struct set_port_ethernet : family<opcode::set_port, Layout, nothing, object_kind::port,
+                                  traits_of(layouts::set_port_modifier::ethernet, exclusive)> {
+  static void aim(command_request& r, std::uint32_t port) {
+    set_port_ethernet::family::aim(r, port);
+    r.input_modifier = layouts::set_port_input_modifier(Selector, port);
+  }
+};
+
+/// Detects the link layer of the cable. The immediate output is an image of layouts::sense_port.
+using sense_port = family<opcode::sense_port, nothing, immediate, object_kind::port,
+                          command_traits{.patience = patience::lengthy}>;
+
+}  // namespace commands
+}  // namespace freehca
