@@ -21,16 +21,14 @@ WAIT_FOR_WORK = "operations that wait for work, not for their end"
 GATHERS = "adds what the reactor does not know: rings, registers and the times below"
 EXCEPTIONS = {
     # Lists of operations.
-    (COMMANDS + "command_client.hpp", "fresh"): WAIT_FOR_WORK + ": commands that may be posted",
-    (COMMANDS + "command_client.hpp", "released"): WAIT_FOR_WORK + ": commands that may be posted",
-    (COMMANDS + "key_line.hpp", "waiting"): WAIT_FOR_WORK + ": commands behind one on their object",
-    ("firmware_cmds/src/channel_queue.cpp", "behind"): "commands behind one that ends, in one call",
+    (COMMANDS + "channel.hpp", "queue_"): WAIT_FOR_WORK + ": all commands that are not posted",
+    (COMMANDS + "command_client.hpp", "ready"): WAIT_FOR_WORK + ": commands that may be posted",
+    (COMMANDS + "command.hpp", "waiting"): WAIT_FOR_WORK + ": commands behind one on their object",
     (HCA + "context_tables.hpp", "waiting_"): WAIT_FOR_WORK + ": requests for context memory",
     (HCA + "easy/values.hpp", "waiting"): WAIT_FOR_WORK + ": for completions of a queue",
     (HCA + "easy/values.hpp", "in_turn"): WAIT_FOR_WORK + ": for the completions that are there",
     # Times.
     (HAL + "operation.hpp", "deadline_"): "what the reactor sorts by",
-    (COMMANDS + "slot.hpp", "deadline"): "outlives the command: how long an answer may still come",
     (COMMANDS + "channel.hpp", "register_taken_since_"): "since when the GO bit is set",
     (HCA + "context_tables.hpp", "spares_due_"): "when blocks that nobody needs are unmapped",
     (HCA + "device_ports.hpp", "retry_at_"): "when a port that could not be read is read again",

@@ -238,7 +238,7 @@ TEST_P(cq_test, entries_that_are_looked_at_stay_in_the_ring_until_they_are_relea
 
 // For poll() of one, poll() of several, and look().
 TEST_P(cq_test, forged_entries_are_refused_in_each_way_of_taking) {
-  // The last entry is of a write, but names a read. The driver never asks for inline scatter, and an
+  // The last entry is of a write, but names a read. The driver never asks for inline scatter. An
   // entry with that bit is checked like others.
   for (unsigned i = 0; i < 6; ++i) {
     const unsigned way = i / 2;

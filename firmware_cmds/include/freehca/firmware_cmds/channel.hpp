@@ -89,7 +89,8 @@ class channel {
   /// Reads the command register, expires deadlines, completes commands that have ended, settles
   /// commands that were answered late, and posts queued commands. The caller must drain the
   /// asynchronous event queue first. Otherwise a command whose completion is already in the event
-  /// queue may time out. Returns the number of operations completed.
+  /// queue may time out. Returns the number of operations completed. A doubt that ends counts as
+  /// one.
   unsigned poll();
 
   /// use_events() switches to event mode. At most `limit` commands (1 << log_max_outstanding_cmd of
@@ -137,39 +138,35 @@ class channel {
   /// The number of units of `kind` that are in doubt.
   std::uint64_t in_doubt(lease_kind kind) const { return in_doubt_[static_cast<unsigned>(kind)]; }
   /// The number of slots that are in flight or in doubt. It is zero if no slot is leaked.
-  unsigned slots_in_use() const { return in_flight_ + doubtful_; }
+  unsigned slots_in_use() const {
+    return in_flight_ + static_cast<unsigned>(in_doubt(lease_kind::slot));
+  }
   /// Ok, or the status with which every command ends until the device is reset.
   status failure() const { return failure_; }
   const channel_statistics& statistics() const { return statistics_; }
 
  private:
-  enum class register_state : std::uint8_t { free, taken, gone };
-
   friend class command_client;
   using lane_queue = command_client::lane_queue;
+  static constexpr unsigned line_lists = 512;
 
-  // channel_queue.cpp: the queues
+  // channel_queue.cpp: queues, choice and posting
   void submit(command_client& client, command& c);
   void cancel_all(command_client& of);
   static void on_cancel(operation& op, void* self) noexcept;
-  void make_ready(command& c, bool released);
-  void take_out(command& c);
-  void unqueue(command& c);
+  static lane_queue& queue_of(const command& c) {
+    return c.client_->lane_[static_cast<unsigned>(c.request.lane)];
+  }
+  list<key_line>& lines_like(const object_key& key);
+  void move_line(key_line& from, key_line& to);
   void pass_on(key_line& line);
-  void end_queued(status outcome) { end_those(nullptr, true, outcome); }
-  void end_those(const command_client* client, bool others, status outcome);
-  void refuse_behind_doubt(std::uint64_t now);
-
-  // channel.cpp: ending
-  void end(command& c, status outcome);
-  void into_doubt(command_slot& s);
-  void free_slot(command_slot& s);
-  unsigned deliver_and_settle();
-  void settle();
-  void trace(const command& c, status outcome) const;
-
-  // channel_post.cpp: choosing and posting
-  void post_what_may(std::uint64_t now);
+  void make_ready(command& c);
+  void take_out(command& c);
+  void end_queued(command& c, status outcome);
+  void end_queued_of(const command_client* client, bool others, status outcome);
+  void end_all_queued(status outcome) { end_queued_of(nullptr, true, outcome); }
+  void end_behind_doubt(std::uint64_t now);
+  void post_queued(std::uint64_t now);
   bool may_post(std::uint64_t now);
   bool answer_may_come(std::uint64_t now) const;
   bool register_allows(std::uint64_t now);
@@ -178,20 +175,21 @@ class channel {
   void post(command& c, command_slot& s, std::uint64_t now);
   void fill_mailboxes(command& c, const command_slot& s);
 
-  // channel_answer.cpp: the register, answers, deadlines
-  register_state look(std::uint8_t* raw_status);
-  void look_for_polled_answer();
-  void take_polled_answer(std::uint8_t raw_status);
+  // channel.cpp: the register, answers and ends
+  bool look_at_register();
   void answer(command_slot& s, std::uint8_t raw_status, std::uint64_t output_immediate);
-  void answer_late(command_slot& s, const settlement& end);
-  bool look_once_more(const command& c);
+  void end(command& c, status outcome);
+  void end_in_doubt(command& c, status outcome);
+  void free_slot(command_slot& s);
+  static void settle(operation& slot, void* self) noexcept;
 
-  unsigned index_of(const command_slot& s) const { return static_cast<unsigned>(&s - slots_); }
   dma_region input_mailbox(const command_slot& s) const {
-    return mailboxes_.part(index_of(s) * 2 * mailbox::bytes, mailbox::bytes);
+    return mailboxes_.part(static_cast<std::size_t>(&s - slots_) * 2 * mailbox::bytes,
+                           mailbox::bytes);
   }
   dma_region output_mailbox(const command_slot& s) const {
-    return mailboxes_.part((index_of(s) * 2 + 1) * mailbox::bytes, mailbox::bytes);
+    return mailboxes_.part((static_cast<std::size_t>(&s - slots_) * 2 + 1) * mailbox::bytes,
+                           mailbox::bytes);
   }
 
   freehca::reactor& reactor_;
@@ -202,15 +200,15 @@ class channel {
   unsigned slot_count_ = 0;
   unsigned index_bits_ = 0;  // of a token
 
-  list<lane_queue> turns_[lanes];  // of clients with commands that may be posted
-  key_lines lines_;
+  list<command, channel> queue_;        // all queued commands, in the order of submission
+  list<lane_queue> turns_[lanes];       // of clients with commands that may be posted
+  list<key_line> lines_[line_lists];    // in use; lines_like() chooses the list
   command* waiting_barrier_ = nullptr;  // no other command is posted before this one
+  command_slot* barrier_ = nullptr;     // of the barrier that is in flight or in doubt
+  command_slot* register_ = nullptr;    // of the polled command in the register, also in doubt
   std::uint64_t order_ = 0;
   unsigned queued_ = 0;
   unsigned in_flight_ = 0;
-  unsigned doubtful_ = 0;  // number of slots in doubt, until they are settled
-  unsigned barriers_in_flight_ = 0;
-  unsigned barriers_in_doubt_ = 0;
   unsigned event_limit_ = 1;  // most commands in flight and in doubt together, in event mode
 
   bool events_ = false;  // commands are posted in event mode now
@@ -218,9 +216,6 @@ class channel {
   bool toggle_ = true;    // T bit of the next command
   bool polling_ = false;  // inside poll() or device_was_reset()
   bool admits_clients_ = true;
-  bool settlements_due_ = false;
-  // The slot of the polled command in the register, even if that command is in doubt.
-  std::uint16_t register_owner_ = command::no_slot;
   std::uint64_t register_taken_since_ = operation::no_deadline;
   std::uint64_t in_doubt_[lease_kinds] = {};
   status failure_;

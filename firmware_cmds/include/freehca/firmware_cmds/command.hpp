@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/firmware_cmds/key_line.hpp>
 #include <freehca/firmware_cmds/lease.hpp>
 #include <freehca/hal/list.hpp>
 #include <freehca/hal/operation.hpp>
@@ -28,7 +27,21 @@ enum class patience : std::uint8_t {
 };
 inline constexpr unsigned patience_classes = 3;
 
+class channel;
+class command;
 class command_client;
+struct command_slot;
+
+enum class object_kind : std::uint8_t { none, eq, cq, qp, srq, mpt, mcg, port, context_memory };
+
+/// The object that a command works on. Commands with equal keys never overlap. If an object
+/// executes a command, the firmware answers resource_busy to another command on this object (Linux
+/// 6.1 cmd.c CMD_STAT_RESOURCE_BUSY).
+struct object_key {
+  object_kind kind = object_kind::none;
+  std::uint64_t number = 0;
+  friend constexpr bool operator==(const object_key&, const object_key&) = default;
+};
 
 /// The contents of a command. The caller does not change them from submit() to completion.
 struct command_request {
@@ -53,6 +66,14 @@ struct command_request {
   object_key key;
 };
 
+/// The commands of all clients on one object. One command holds the line: it may be posted, or the
+/// firmware has it. The others wait behind it in the order of their submission. A line that is in
+/// use is in a list of the channel.
+struct key_line : list_node {
+  object_key key;
+  list<command> waiting;
+};
+
 /// One firmware command: an operation that a channel runs. Most commands are a firmware_command<F>
 /// of typed.hpp. This class itself is the raw form, which can carry any opcode.
 ///
@@ -63,8 +84,10 @@ struct command_request {
 /// posted. It is ::busy if an earlier command on the same object is in doubt and past its deadline.
 /// It is ::bad_state if the channel is not open, or if the channel does not admit the commands of
 /// clients.
-class command : public operation {
+class command : public operation, public list_place<channel> {
  public:
+  using operation::linked;
+  using operation::unlink;
   [[gnu::noinline]] command() {}
   ~command();
   explicit command(const command_request& r) : request(r) {}
@@ -84,16 +107,15 @@ class command : public operation {
  private:
   friend class channel;
   friend class command_client;
-  static constexpr std::uint16_t no_slot = 0xffff;
 
   list<lease> at_risk_;
   command_client* client_ = nullptr;  // null after the command has ended
+  command_slot* slot_ = nullptr;      // of the last posting
   key_line line_;                     // in use while the command is queued and first on its object
   std::uint64_t output_immediate_ = 0;
   std::uint64_t order_ = 0;      // place in the order of submission
   std::uint64_t queued_at_ = 0;  // nanoseconds
   std::uint64_t posted_at_ = 0;  // nanoseconds; 0: never
-  std::uint16_t slot_ = no_slot;
 };
 
 }  // namespace freehca

@@ -37,25 +37,19 @@ class command_client {
 
   unsigned queued() const { return queued_; }
   unsigned in_flight() const { return in_flight_; }
-  std::uint64_t submitted() const { return submitted_; }  ///< all so far
-  std::uint64_t posted() const { return posted_; }        ///< all so far
 
  private:
   friend class channel;
-  /// The commands of one lane that may be posted. The list_node is the place of the client among
-  /// the clients that take turns.
+  /// The commands of one lane that may be posted, in the order of submission. The list_node is the
+  /// place of the client among the clients that take turns.
   struct lane_queue : list_node {
-    list<command> fresh;     // in the order of submission
-    list<command> released;  // in the order of submission; they waited for others on their object
-    bool empty() const { return fresh.empty() && released.empty(); }
-    command& first();
+    list<command> ready;
   };
 
   channel* channel_;
   lane_queue lane_[lanes];
   unsigned queued_ = 0;
   unsigned in_flight_ = 0;
-  std::uint64_t submitted_ = 0, posted_ = 0;
 };
 
 }  // namespace freehca
