@@ -97,10 +97,9 @@ void channel::device_was_reset() {
   fail_all(transport_error::reset);
   for (unsigned i = 0; i < slot_count_; ++i) {
     command_slot& s = slots_[i];
-    if (s.in_doubt()) {
-      s.was_reset = true;
-      reactor_.end(s, {});
-    }
+    // This includes slots whose late answer was found and whose leases are not settled yet.
+    if (s.under_way()) s.was_reset = true;
+    if (s.in_doubt()) reactor_.end(s, {});
     // An event queue may still hold answers from before the reset. Their tokens must not match any
     // more.
     s.token = static_cast<std::uint16_t>(s.token + (1u << index_bits_));

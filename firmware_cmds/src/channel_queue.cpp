@@ -84,15 +84,18 @@ void channel::pass_on(key_line& line) {
 }
 
 /// Puts a command into the queue of its client, at the place of its age. A command that was just
-/// submitted is the youngest. A command that waited for its object is older than most: the commands
-/// ahead of it are all posted before it is.
+/// submitted is the youngest. A command that waited for its object is older than most commands, or
+/// younger than most: the search goes on from both ends.
 void channel::make_ready(command& c) {
   lane_queue& queue = queue_of(c);
   if (!queue.linked()) turns_[static_cast<unsigned>(c.request.lane)].push_back(queue);
-  if (queue.ready.empty() || queue.ready.back()->order_ < c.order_) return queue.ready.push_back(c);
-  command* later = queue.ready.front();
-  while (later->order_ < c.order_) later = queue.ready.next(*later);
-  queue.ready.insert(*later, c);
+  command *later = queue.ready.front(), *earlier = queue.ready.back();
+  if (earlier == nullptr || earlier->order_ < c.order_) return queue.ready.push_back(c);
+  while (later->order_ < c.order_ && earlier->order_ > c.order_) {
+    later = queue.ready.next(*later);
+    earlier = queue.ready.previous(*earlier);
+  }
+  queue.ready.insert(later->order_ > c.order_ ? *later : *queue.ready.next(*earlier), c);
 }
 
 /// Removes a command from the queues. The command keeps its line.
@@ -109,6 +112,7 @@ void channel::end_queued(command& c, status outcome) {
   take_out(c);
   if (c.line_.linked()) pass_on(c.line_);
   ++(outcome.is(driver_error::cancelled) ? statistics_.cancelled : statistics_.refused);
+  if (!polling_) reactor_.wake();  // the command may have held up others
   end(c, outcome);
 }
 

@@ -636,6 +636,23 @@ TEST_F(doubt, a_command_that_is_destroyed_between_its_end_and_its_delivery_settl
   EXPECT_EQ(commands.next_deadline(), operation::no_deadline);
 }
 
+TEST_F(doubt, a_reset_settles_what_was_answered_late_and_not_delivered) {
+  use_events(4);
+  watched_lease pages;
+  sw2hw_cq_command c{1u};
+  c.put_at_risk(pages.it);
+  commands.submit(c);
+  commands.poll();
+  c.cancel();
+  commands.poll();
+  ASSERT_TRUE(c.done());
+  complete(0);
+  EXPECT_EQ(pages.settled, 0u) << "the answer waits for the delivery";
+  commands.device_was_reset();
+  EXPECT_EQ(pages.settled, 1u);
+  EXPECT_TRUE(pages.how.by_reset) << "the reset has undone what the command did";
+}
+
 /// The device is reset by a callback, while a command that ended before it waits behind.
 TEST_F(doubt, what_ends_during_a_delivery_completes_ahead_of_its_leases) {
   use_events(4);

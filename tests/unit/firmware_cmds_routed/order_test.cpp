@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <deque>
+#include <memory>
+
 #include "channel_fixture.hpp"
 
 namespace freehca::testing {
@@ -85,6 +88,40 @@ TEST_F(order, nothing_overlaps_a_barrier_and_nothing_starves_it) {
   complete(1);
   commands.poll();
   EXPECT_EQ(posted(), (numbers{1, 2, 4, 3}));
+  finish();
+}
+
+TEST_F(order, a_barrier_that_is_destroyed_lets_the_others_go_at_once) {
+  numbered a(1), b(3);
+  auto wall = std::make_unique<numbered>(2, lane::bulk, object_key{}, true);
+  commands.submit(a);
+  commands.submit(*wall);
+  commands.submit(b);
+  commands.poll();
+  EXPECT_EQ(posted(), (numbers{1}));
+  EXPECT_NE(commands.next_deadline(), 0u) << "all wait for the first";
+  wall.reset();
+  EXPECT_EQ(commands.next_deadline(), 0u) << "a command can be posted";
+  commands.poll();
+  EXPECT_EQ(posted(), (numbers{1, 3}));
+  finish();
+}
+
+// Each passes its line on at another time: the search for its place begins at both ends.
+TEST_F(order, commands_that_waited_for_objects_keep_their_age_among_others) {
+  const auto on = [](std::uint32_t n) { return object_key{object_kind::qp, n}; };
+  std::deque<numbered> first, second;
+  for (std::uint32_t n = 0; n < 4; ++n) commands.submit(first.emplace_back(n, lane::bulk, on(n)));
+  commands.poll();
+  for (std::uint32_t n = 0; n < 8; ++n)
+    commands.submit(second.emplace_back(10 + n, lane::bulk, on(n)));
+  // 14 to 17 are ready. The others become ready in this order.
+  for (const std::size_t answered : {2u, 0u, 3u, 1u}) complete(answered);
+  while (posted().size() < 12) {
+    commands.poll();
+    for (std::size_t i = 4; i < posted().size(); ++i) complete(i);
+  }
+  EXPECT_EQ(posted(), (numbers{0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 16, 17}));
   finish();
 }
 

@@ -49,10 +49,11 @@ struct channel_statistics {
 /// mode one command is in flight at a time. In event mode as many commands are in flight as the
 /// firmware allows, and completion events report the answers.
 ///
-/// One owner thread calls all functions. No call waits. Commands complete and leases settle inside
-/// poll() and device_was_reset() only. A callback may therefore submit, cancel and restart
-/// commands, but it may not call poll(). Deadlines and ended commands are in the owner's reactor.
-/// poll() therefore also expires and completes the owner's other operations there.
+/// One owner thread calls all functions. No call waits. Commands complete and leases settle only
+/// inside poll() of the channel's owner and inside device_was_reset(). A callback may therefore
+/// submit, cancel and restart commands, but it may not call poll(). Deadlines and ended commands
+/// are in the owner's reactor. poll() therefore also expires and completes the owner's other
+/// operations there.
 class channel {
  public:
   static constexpr unsigned most_slots = 256;

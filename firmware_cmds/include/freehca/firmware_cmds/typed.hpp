@@ -99,20 +99,25 @@ struct family {
   using output = Output;
 
   static void aim(command_request& r) requires(Kind == object_kind::none) { set_traits(r); }
-  static void aim(command_request& r, std::uint32_t number) requires(Kind != object_kind::none) {
-    set_traits(r);
-    r.input_modifier = number;
-    r.key = {Kind, number};
+  static void aim(command_request& r,
+                  std::uint32_t number) requires(Kind != object_kind::none &&
+                                                 !std::same_as<Input, immediate>) {
+    set_object(r, number);
   }
   static void aim(command_request& r, std::uint32_t number,
                   std::uint64_t value) requires(Kind != object_kind::none &&
                                                 std::same_as<Input, immediate>) {
-    aim(r, number);
+    set_object(r, number);
     r.input = command_request::form::immediate;
     r.input_immediate = value;
   }
 
  private:
+  static void set_object(command_request& r, std::uint32_t number) {
+    set_traits(r);
+    r.input_modifier = number;
+    r.key = {Kind, number};
+  }
   static void set_traits(command_request& r) {
     r.opcode_modifier = Traits.modifier;
     r.lane = Traits.lane;
