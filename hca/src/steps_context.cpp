@@ -179,9 +179,9 @@ status device::steps::query_hca(device& d) {
     return send(d, 1);
   }
   const auto& c = d.sequence_.made<commands::query_hca>();
-  auto table = c.output;
-  tell_tables(d, table);
-  return table == c.output ? status() : transport_error::bad_reply;
+  auto expected = c.output;
+  tell_tables(d, expected);
+  return expected == c.output ? status() : transport_error::bad_reply;
 }
 
 }  // namespace freehca

@@ -54,6 +54,8 @@ template struct queues::send_datagram_with_immediate_of<queues::inline_data>;
 template struct queues::rdma_write_of<queues::data_list>;
 template struct queues::rdma_write_with_immediate_of<queues::inline_data>;
 template struct queues::rdma_read_of<queues::data_entry>;
+template struct queues::completion_of<std::uint64_t[layouts::cqe::bytes / 8]>;
+template struct sequence<layouts::map_entry>;
 static_assert(headed_sequence<layouts::write_mtt_header, layouts::mtt>::most == 510);
 static_assert(std::same_as<commands::mad_ifc_received<>::input,
                            joined<layouts::mad, layouts::mad_ifc_extended_info>>);
