@@ -198,16 +198,16 @@ TEST_P(cq_test, a_sink_takes_completions_and_posts_again) {
 TEST_P(cq_test, entries_that_are_looked_at_stay_in_the_ring_until_they_are_released) {
   const data_entry buffer{0x1000, 100, 1};
   for (std::uint32_t start = 0; start < 8; ++start) {
-    const std::uint32_t sends = pair[0].send.posted(), receives = 2 * start;
+    const std::uint32_t first_send = pair[0].send.posted(), first_receive = 2 * start;
     for (std::uint32_t i = 0; i < 2; ++i) {
       ASSERT_TRUE(pair[0].send.post(send{.wr_id = i}).ok());
       ASSERT_TRUE(pair[1].receive.post({.wr_id = 10 + i, .list = &buffer, .entries = 1}).ok());
-      produce(send_done(qpn[0], sends + i));
-      produce(received(qpn[1], receives + i, 60 + i, cqe_opcode::recv_send_imm)
+      produce(send_done(qpn[0], first_send + i));
+      produce(received(qpn[1], first_receive + i, 60 + i, cqe_opcode::recv_send_imm)
                   .set<&cqe::immediate>(0x1000 + i));
     }
     ASSERT_TRUE(pair[0].send.post(rdma_read{.wr_id = 7, .data = {0, 16, 1}}).ok());
-    produce(failed(qpn[0], sends + 2, true, cqe_syndrome::remote_access));
+    produce(failed(qpn[0], first_send + 2, true, cqe_syndrome::remote_access));
     std::vector<completion_view> seen;
     EXPECT_EQ(queue.look(2, [&](const completion_view& v) { seen.push_back(v); }), 2u);
     EXPECT_EQ(queue.look(8, [&](const completion_view& v) { seen.push_back(v); }), 3u);
