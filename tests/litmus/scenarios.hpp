@@ -172,7 +172,7 @@ struct event_word {
 };
 
 /// One thread puts two events into a relay, and another takes: what it takes is whole and in order.
-/// With one place, the second event is put when the first was taken, or is lost.
+/// With one place, the second event is put when the first was taken, or is dropped.
 template <class Policy, unsigned Places>
 struct events : basic_event_relay<Policy, event_word<Policy>, Places> {
   using relay = basic_event_relay<Policy, event_word<Policy>, Places>;
@@ -200,7 +200,7 @@ struct events : basic_event_relay<Policy, event_word<Policy>, Places> {
     return 0;
   }
   static bool wrong(const outcomes& o) { return o[1] == wrong_content; }
-  bool complete() { return Places == 1 || this->lost() == 0; }
+  bool complete() { return Places == 1 || this->dropped() == 0; }
 };
 template <class Policy>
 struct events_one_place : events<Policy, 1> {};
