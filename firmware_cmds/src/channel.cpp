@@ -217,7 +217,7 @@ void channel::end_in_doubt(command& c, status outcome) {
   command_slot& s = *c.slot_;
   while (lease* l = c.at_risk_.pop_front()) {
     l->in_doubt_ = true;
-    in_doubt_[static_cast<unsigned>(l->kind_)] += l->amount_;
+    for (unsigned k = 0; k < kinds_in_leases; ++k) in_doubt_[k] += l->amounts_[k];
     s.leases.push_back(*l);
   }
   in_doubt_[static_cast<unsigned>(lease_kind::slot)] += 1;
@@ -237,7 +237,7 @@ void channel::settle(operation& slot, void* self) noexcept {
   list<lease> leases;
   while (lease* l = s.leases.pop_front()) {
     l->in_doubt_ = false;
-    ch.in_doubt_[static_cast<unsigned>(l->kind_)] -= l->amount_;
+    for (unsigned k = 0; k < kinds_in_leases; ++k) ch.in_doubt_[k] -= l->amounts_[k];
     leases.push_back(*l);
   }
   ch.in_doubt_[static_cast<unsigned>(lease_kind::slot)] -= 1;

@@ -47,15 +47,14 @@ void context_tables::start_mapping() {
 void context_tables::send(block& b) {
   b.unlink();
   b.state = block_state::mapping;
-  b.pages_at_risk.set_amount(b.pages.pages);
-  map_.put_at_risk(b.pages_at_risk);
-  map_.put_at_risk(b.mapping_at_risk);
+  map_.put_at_risk(b.at_risk);
   mapping_.push_back(b);
 }
 
 status context_tables::lend(block& b) {
   if (!b.pages.empty()) return {};
   FREEHCA_TRY(lender_->take(layout_->block_pages(b.table), b.pages));
+  b.at_risk.set_amount(lease_kind::page, b.pages.pages);
   ++blocks_lent_;
   return {};
 }
@@ -99,7 +98,7 @@ void context_tables::end_mapping() {
       if (b->references == 0) give_up(*b);
       continue;
     }
-    if (b->pages_at_risk.in_doubt()) b->state = block_state::doubtful;
+    if (b->at_risk.in_doubt()) b->state = block_state::doubtful;
     else take_back(*b);
     fail_requests_on(*b, outcome, which::those_that_map);
   }
@@ -118,9 +117,7 @@ void context_tables::start_unmapping() {
   std::uint32_t pages = 0;
   for (block* b = unmapping_.front(); b != nullptr; b = unmapping_.next(*b)) {
     pages += b->pages.pages;
-    b->pages_at_risk.set_amount(b->pages.pages);
-    unmap_.put_at_risk(b->pages_at_risk);
-    unmap_.put_at_risk(b->mapping_at_risk);
+    unmap_.put_at_risk(b->at_risk);
   }
   unmap_.aim(block_address(*unmapping_.front()), pages);
   unmap_.then(&on_unmapped, this);
@@ -151,7 +148,7 @@ void context_tables::end_unmapping() {
   const status outcome = unmap_.outcome();
   while (block* b = unmapping_.pop_front()) {
     if (!outcome.ok()) {
-      b->unmap_in_doubt = b->pages_at_risk.in_doubt();
+      b->unmap_in_doubt = b->at_risk.in_doubt();
       fail_requests_on(*b, outcome, which::all);
       if (b->unmap_in_doubt) {
         b->state = block_state::doubtful;

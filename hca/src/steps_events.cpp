@@ -80,9 +80,8 @@ status device::steps::write_translation(device& d, const event_queue_parts& q) {
 /// Puts the number and the ring of a queue at risk of the command of the last make(). The device
 /// may still use both if the command is not answered.
 void device::steps::put_at_risk(device& d, const event_queue_parts& q) {
-  d.eq_ring_at_risk_.set_amount(q.mtts);
-  d.sequence_.last().put_at_risk(d.eq_number_at_risk_);
-  d.sequence_.last().put_at_risk(d.eq_ring_at_risk_);
+  d.event_queue_at_risk_.set_amount(lease_kind::buffer, q.mtts);
+  d.sequence_.last().put_at_risk(d.event_queue_at_risk_);
 }
 
 status device::steps::create_event_queues(device& d) {

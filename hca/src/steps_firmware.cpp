@@ -92,7 +92,7 @@ status device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages,
     area.cursor = area.pages.first;
     d.sequence_.phase = 1;
   } else {
-    if (!d.sequence_.answer().ok() && !area.pages_at_risk.in_doubt()) area.lent = area.lent_before;
+    if (!d.sequence_.answer().ok() && !area.at_risk.in_doubt()) area.lent = area.lent_before;
     FREEHCA_TRY(d.sequence_.answer());
   }
   if (area.cursor == page_run::none) return {};
@@ -111,8 +111,8 @@ status device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages,
   c.set_input(d.control_.area_entries, count);
   area.lent_before = area.lent;
   area.lent = true;
-  area.pages_at_risk.set_amount(area.pages.pages);
-  c.put_at_risk(area.pages_at_risk);
+  area.at_risk.set_amount(lease_kind::page, area.pages.pages);
+  c.put_at_risk(area.at_risk);
   return send(d, 1);
 }
 
@@ -122,8 +122,7 @@ status device::steps::take_back_area(device& d, lent_area& area, layouts::opcode
       auto& c = d.sequence_.make<commands::unmap_fa>();
       c.request.opcode = how;
       area.lent_before = true;
-      area.pages_at_risk.set_amount(area.pages.pages);
-      c.put_at_risk(area.pages_at_risk);
+      c.put_at_risk(area.at_risk);
       return send(d, 1);
     }
     FREEHCA_TRY(d.sequence_.answer());

@@ -69,11 +69,7 @@ void object_operation::refuse(verbs& owner, status why) {
 
 void object_operation::prepare(command& c) {
   c.restart();
-  if (step_ != step::query) {
-    c.put_at_risk(object_->number_at_risk);
-    c.put_at_risk(object_->mapping_at_risk);
-    c.put_at_risk(object_->buffer_at_risk);
-  }
+  if (step_ != step::query) c.put_at_risk(object_->at_risk);
   c.then(&object_operation::step_ended, this);
 }
 
@@ -142,7 +138,7 @@ void object_operation::run() {
 void object_operation::step_ended(operation& op, void* self) noexcept {
   auto& of_step = *static_cast<object_operation*>(self);
   of_step.answer_ = op.outcome();
-  of_step.doubtful_ = of_step.object_->number_at_risk.in_doubt();
+  of_step.doubtful_ = of_step.object_->at_risk.in_doubt();
   of_step.owner_->location_->answer(*of_step.owner_, of_step);
 }
 
@@ -264,7 +260,7 @@ status object_operation::drop_step() {
                     : step_ == step::create || changes() ? static_cast<operation&>(*command_)
                                                          : request_;
   part.drop();
-  doubtful_ = object_->number_at_risk.in_doubt();
+  doubtful_ = object_->at_risk.in_doubt();
   return part.outcome();
 }
 
@@ -295,7 +291,6 @@ void object_operation::stop_step() {
 
 void device_object::settled(lease&, const settlement& end, void* self) noexcept {
   auto& object = *static_cast<device_object*>(self);
-  if (object.at_risk()) return;
   object.settled_by = end;
   object.owner->location_->settle(*object.owner, object);
 }

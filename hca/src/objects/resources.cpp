@@ -67,8 +67,8 @@ status verbs::take_translations(device_object& object, std::size_t pages) {
   if (!first.ok()) return first.error();
   object.translations = first.value();
   object.translation_count = count;
-  object.mapping_at_risk.set_amount(count);
-  object.buffer_at_risk.set_amount(count);
+  object.at_risk.set_amount(lease_kind::mapping, count);
+  object.at_risk.set_amount(lease_kind::buffer, count);
   return {};
 }
 

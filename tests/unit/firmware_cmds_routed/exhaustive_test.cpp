@@ -254,7 +254,7 @@ class small_world {
     std::uint64_t pages = 0;
     for (unsigned n = 0; n < commands_; ++n) {
       const unit& c = units_[n];
-      pages += c.what.in_doubt() ? c.what.amount() : 0;
+      pages += c.what.in_doubt() ? c.what.amount(lease_kind::page) : 0;
       check(c.completions <= c.starts, "a command completed twice");
       check(c.settlements <= c.doubts, "a lease settled before it was in doubt");
       check(c.completions + (c.done() || c.starts == 0 ? 0 : 1) == c.starts,

@@ -10,7 +10,7 @@
 
 namespace freehca {
 
-/// The type of resource that a lease stands for.
+/// The types of resources that a lease can stand for.
 enum class lease_kind : std::uint8_t {
   page,     ///< pages lent to the firmware (firmware area, auxiliary area, context memory)
   mapping,  ///< ranges of context memory or of translation entries
@@ -20,6 +20,7 @@ enum class lease_kind : std::uint8_t {
   slot,     ///< counted by the channel itself
 };
 inline constexpr unsigned lease_kinds = 6;
+inline constexpr unsigned kinds_in_leases = 4;  ///< those that the channel does not count itself
 
 /// How the doubt about a command ended.
 struct settlement {
@@ -27,10 +28,12 @@ struct settlement {
   status answer;          ///< the late answer: ok, or the firmware's status
 };
 
-/// A record that stands for one resource which a command can put at risk. While the firmware may
+/// A record that stands for a resource which a command can put at risk. While the firmware may
 /// still act on the command, the resource must not be used again. A lease lives with the resource
 /// it stands for (an object's slab entry, a run of pages), never with the command, because it can
-/// outlast the command. A lease is at risk through one command at a time.
+/// outlast the command. A lease is at risk through one command at a time. If commands put several
+/// resources at risk only together, such as the number and the memory of an object, one lease
+/// stands for all of them.
 ///
 /// The owner of the resource passes the lease to command::put_at_risk() before submit(). When the
 /// command completes, the owner checks in_doubt(). If in_doubt() is false, the resource is the
@@ -46,14 +49,16 @@ class lease : public list_node {
 
   /// The lease stands for `amount` units of `kind`. `settle` may be null if no action is needed.
   lease(lease_kind kind, std::uint32_t amount, settler settle, void* context)
-      : settle_(settle), context_(context), amount_(amount), kind_(kind) {}
+      : settle_(settle), context_(context) {
+    set_amount(kind, amount);
+  }
 
-  lease_kind kind() const { return kind_; }
-  std::uint32_t amount() const { return amount_; }
-  /// Called only while at_risk() is false.
-  void set_amount(std::uint32_t amount) {
-    FREEHCA_ASSERT(!linked());
-    amount_ = amount;
+  std::uint32_t amount(lease_kind kind) const { return amounts_[static_cast<unsigned>(kind)]; }
+  /// Sets the units of one kind. `kind` is one of the first kinds_in_leases. Called only while
+  /// at_risk() is false.
+  void set_amount(lease_kind kind, std::uint32_t amount) {
+    FREEHCA_ASSERT(!linked() && static_cast<unsigned>(kind) < kinds_in_leases);
+    amounts_[static_cast<unsigned>(kind)] = amount;
   }
   bool at_risk() const { return linked(); }
   bool in_doubt() const { return in_doubt_; }
@@ -62,8 +67,7 @@ class lease : public list_node {
   friend class channel;
   settler settle_;
   void* context_;
-  std::uint32_t amount_;
-  lease_kind kind_;
+  std::uint32_t amounts_[kinds_in_leases] = {};
   bool in_doubt_ = false;
 };
 

@@ -206,13 +206,10 @@ struct context_tables::block : list_node {
   block_state state = block_state::absent;
   // True if the state is doubtful and the command that was not answered is UNMAP_ICM.
   bool unmap_in_doubt = false;
-  lease pages_at_risk;
-  lease mapping_at_risk;
+  lease at_risk;
 
   explicit block(context_tables& o)
-      : owner(&o),
-        pages_at_risk(lease_kind::page, 0, &context_tables::settled, this),
-        mapping_at_risk(lease_kind::mapping, 1, nullptr, nullptr) {}
+      : owner(&o), at_risk(lease_kind::mapping, 1, &context_tables::settled, this) {}
 };
 
 constexpr std::size_t context_tables::storage_bytes_for(const budget& b) {

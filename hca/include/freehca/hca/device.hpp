@@ -232,7 +232,7 @@ class device {
     std::uint32_t cursor = page_run::none;  // the first run that the next command lends
     bool lent = false;                      // the firmware has, or may have, a part of the area
     bool lent_before = false;               // the value of `lent` before the command under way
-    lease pages_at_risk{lease_kind::page, 0, &lent_area::settled, this};
+    lease at_risk{lease_kind::page, 0, &lent_area::settled, this};
     static void settled(lease& which, const settlement& end, void* of) noexcept;
   };
   struct event_queue_parts {
@@ -307,8 +307,7 @@ class device {
       0;  // objects that held context memory at the end of bring-up; further ones are of users
   event_queue_parts queue_parts_[1 + budget::most_completion_event_queues];
   /// The number and the ring of the event queue that the command under way creates or destroys.
-  lease eq_number_at_risk_{lease_kind::number, 1, nullptr, nullptr};
-  lease eq_ring_at_risk_{lease_kind::buffer, 0, nullptr, nullptr};
+  lease event_queue_at_risk_{lease_kind::number, 1, nullptr, nullptr};
   health health_;
 };
 

@@ -39,7 +39,7 @@ struct fast_memory_region : memory_region {
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
 };
-static_assert(sizeof(void*) != 8 || sizeof(fast_memory_region) == 296);
+static_assert(sizeof(void*) != 8 || sizeof(fast_memory_region) == 232);
 
 using create_fast_memory_region = create_object<fast_memory_region>;
 using destroy_fast_memory_region = destroy_object<fast_memory_region>;

@@ -61,31 +61,27 @@ struct object_record : list_node {
   }
 };
 
-/// An object that the device knows too. It has the leases of all resources that a command can put
-/// at risk, because the leases must outlive the command and the operation.
+/// An object that the device knows too. It has the lease of all resources that a command can put at
+/// risk, because the lease must outlive the command and the operation.
 struct device_object : object_record {
   device_object();
   ~device_object();
   std::uint32_t translations = none;  ///< the first MTT entry
   std::uint32_t translation_count = 0;
 
-  /// A command that was not answered may still act on the object. Until the leases of the object
-  /// are settled, neither the object nor its resources are used.
+  /// A command that was not answered may still act on the object. Until the lease of the object
+  /// is settled, neither the object nor its resources are used.
   bool in_doubt = false;
   /// In phase reclaimable: the context memory of the object's own entry is unmapped. Only that of
   /// its translation entries is still mapped.
   bool entry_unmapped = false;
 
-  // The control owner uses the leases from the step of an operation that puts them at risk until
-  // the answer to that step, or until they are settled.
+  /// The lease of the number, the translation entries and the memory. The control owner uses it
+  /// from the step of an operation that puts it at risk until the answer to that step, or until it
+  /// is settled.
+  lease at_risk{lease_kind::number, 1, &settled, this};
   static void settled(lease& which, const settlement& end, void* self) noexcept;
-  lease number_at_risk{lease_kind::number, 1, &settled, this};
-  lease mapping_at_risk{lease_kind::mapping, 0, &settled, this};
-  lease buffer_at_risk{lease_kind::buffer, 0, &settled, this};
-  bool at_risk() const {
-    return number_at_risk.at_risk() || mapping_at_risk.at_risk() || buffer_at_risk.at_risk();
-  }
-  /// The settlement of the leases. The crossing `settling` brings it to the object's owner.
+  /// The settlement of the lease. The crossing `settling` brings it to the object's owner.
   settlement settled_by;
   bool settled_first = false;  ///< `settling` arrived before the answer that reports the doubt
   crossing_of<device_object> settling{*this};
