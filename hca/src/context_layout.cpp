@@ -38,7 +38,7 @@ status context_layout::plan(const budget& b, const capabilities& c) {
       {budget::item::eqs, b.log_eqs, r.get<&l::log_max_eqs>(),
        c.reserved_eqs + b.completion_event_queues},
       {budget::item::mpts, b.log_mpts, r.get<&l::log_max_mpts>(), c.reserved_mpts},
-      {budget::item::mtts, b.log_mtts, 31, c.reserved_mtts},
+      {budget::item::mtts, b.log_mtts, 31, c.reserved_mtts + b.completion_event_queues},
       {budget::item::multicast_groups, b.log_mcgs, r.get<&l::log_max_mcgs>(),
        r.get<&l::num_rsvd_mcgs>()},
       {budget::item::reads_per_qp, b.log_rdmarc_per_qp, r.get<&l::log_max_ra_res_qp>(), 0},
@@ -82,7 +82,7 @@ status context_layout::plan(const budget& b, const capabilities& c) {
     const unsigned page = p.log_entry_bytes >= log_page ? 0 : log_page - p.log_entry_bytes;
     const unsigned smallest = smallest_log_block(b, static_cast<context_table>(t));
     p.log_block = page > smallest ? page : smallest;
-    // No block has more pages than MAP_ICM has entries.
+    // A block is contiguous memory. The limit keeps it to 1 MiB.
     if (block_pages(static_cast<context_table>(t)) > layouts::map_entries_per_mailbox)
       return transport_error::bad_reply;
   }

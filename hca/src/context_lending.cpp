@@ -5,6 +5,8 @@
 // unmaps neighbours.
 #include <freehca/hca/context_tables.hpp>
 
+#include <freehca/layouts/bit_operations.hpp>
+
 namespace freehca {
 
 void context_tables::start_mapping() {
@@ -14,7 +16,6 @@ void context_tables::start_mapping() {
     if (b->references == 0) {
       b->unlink();
       b->state = block_state::absent;
-      if (!b->pages.empty()) take_back(*b);
       continue;
     }
     if (entries == layouts::map_entries_per_mailbox) break;
@@ -31,11 +32,18 @@ void context_tables::start_mapping() {
       fresh_ = true;
       break;
     }
-    const unsigned used = write_entries(*b, entries);
-    if (used == 0) break;
     if (entries == 0) map_.restart();
-    entries += used;
-    send(*b);
+    b->unlink();
+    b->state = block_state::mapping;
+    mapping_.push_back(*b);
+    map_.put_at_risk(b->at_risk);
+    // Both addresses are aligned to the size of the block.
+    using entry = layouts::map_entry;
+    entries_[entries] = {};
+    entries_[entries++]
+        .set<&entry::va>(block_address(*b))
+        .set<&entry::pa>(b->memory.device_address)
+        .set<&entry::log2size>(layouts::lowest_bit(layout_->block_pages(b->table)));
   }
   if (entries == 0) return;
   map_.set_input(entries_, entries);
@@ -43,42 +51,16 @@ void context_tables::start_mapping() {
   commands_->submit(map_);
 }
 
-/// Adds a block to the MAP_ICM that is being made.
-void context_tables::send(block& b) {
-  b.unlink();
-  b.state = block_state::mapping;
-  map_.put_at_risk(b.at_risk);
-  mapping_.push_back(b);
-}
-
 status context_tables::lend(block& b) {
-  if (!b.pages.empty()) return {};
-  FREEHCA_TRY(lender_->take(layout_->block_pages(b.table), b.pages));
-  b.at_risk.set_amount(lease_kind::page, b.pages.pages);
+  const std::uint32_t pages = layout_->block_pages(b.table);
+  const std::size_t bytes = std::size_t{layouts::icm_page_size} * pages;
+  const result<dma_region> memory = arena_->allocate(bytes, bytes);
+  if (!memory.ok())
+    return status(driver_error::no_memory, static_cast<unsigned>(budget::item::lent_pages));
+  b.memory = memory.value();
+  b.at_risk.set_amount(lease_kind::page, pages);
   ++blocks_lent_;
   return {};
-}
-
-/// Appends the entries of a block to the MAP_ICM that is being made. Returns the number of entries,
-/// or 0 if they do not fit. Each entry is as large as the alignment of both addresses allows (Linux
-/// 6.1 fw.c mlx4_map_cmd).
-unsigned context_tables::write_entries(const block& b, unsigned at) {
-  using entry = layouts::map_entry;
-  unsigned runs = 0;
-  for (std::uint32_t i = b.pages.first; i != page_run::none; i = lender_->run(i).next) ++runs;
-  if (runs > layouts::map_entries_per_mailbox - at) return 0;
-  std::uint64_t address = block_address(b);
-  for (std::uint32_t i = b.pages.first; i != page_run::none; i = lender_->run(i).next, ++at) {
-    const page_run& run = lender_->run(i);
-    const dma_region memory = lender_->region(run);
-    entries_[at] = {};
-    entries_[at]
-        .set<&entry::va>(address)
-        .set<&entry::pa>(memory.device_address)
-        .set<&entry::log2size>(run.log_pages);
-    address += memory.bytes;
-  }
-  return runs;
 }
 
 void context_tables::on_mapped(operation&, void* self) noexcept {
@@ -108,39 +90,28 @@ void context_tables::start_unmapping() {
   if (held_up_may_go())
     while (block* b = held_up_.pop_front()) unmap_pending_.push_back(*b);
   if (!unmapping_.empty()) return;
-  block* const first = unmap_pending_.pop_front();
-  if (first == nullptr) return;
+  block* b = unmap_pending_.front();
+  if (b == nullptr) return;
+  // Take all neighbours that are pending too, in the order of their addresses.
+  const auto unmaps_with = [](const block& one, const block& other) {
+    return other.table == one.table && other.state == block_state::unmap_pending;
+  };
+  while (b->index > 0 && unmaps_with(*b, b[-1])) --b;
   unmap_.restart();
-  first->state = block_state::unmapping;
-  unmapping_.push_back(*first);
-  add_neighbours(*first);
   std::uint32_t pages = 0;
-  for (block* b = unmapping_.front(); b != nullptr; b = unmapping_.next(*b)) {
-    pages += b->pages.pages;
+  const std::uint64_t first = block_address(*b);
+  const block* const end = blocks_ + first_block_of_[context_tables_count];
+  do {
+    b->unlink();
+    b->state = block_state::unmapping;
+    unmapping_.push_back(*b);
     unmap_.put_at_risk(b->at_risk);
-  }
-  unmap_.aim(block_address(*unmapping_.front()), pages);
+    pages += layout_->block_pages(b->table);
+    ++b;
+  } while (b != end && unmaps_with(b[-1], *b));
+  unmap_.aim(first, pages);
   unmap_.then(&on_unmapped, this);
   commands_->submit(unmap_);
-}
-
-/// Adds the neighbours of a block that are in state unmap_pending to unmapping_, in the order of
-/// their addresses.
-void context_tables::add_neighbours(block& b) {
-  const auto t = static_cast<unsigned>(b.table);
-  const auto take = [this](block& other, bool before) {
-    if (other.state != block_state::unmap_pending) return false;
-    other.unlink();
-    other.state = block_state::unmapping;
-    if (before) unmapping_.push_front(other);
-    else unmapping_.push_back(other);
-    return true;
-  };
-  for (std::uint32_t i = b.index; i > 0 && take(at(b.table, i - 1), true); --i) {
-  }
-  const std::uint32_t end = first_block_of_[t + 1] - first_block_of_[t];
-  for (std::uint32_t i = b.index + 1; i < end && take(at(b.table, i), false); ++i) {
-  }
 }
 
 void context_tables::end_unmapping() {
@@ -170,7 +141,8 @@ void context_tables::end_unmapping() {
 }
 
 void context_tables::take_back(block& b) {
-  lender_->give_back(b.pages);
+  arena_->free(b.memory);
+  b.memory = {};
   b.state = block_state::absent;
   --blocks_lent_;
 }

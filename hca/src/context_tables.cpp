@@ -4,18 +4,20 @@
 // The blocks of context memory: their addresses, and their memory.
 #include <freehca/hca/context_tables.hpp>
 
+#include <freehca/hal/cache.hpp>
 #include <freehca/hal/storage.hpp>
+#include <freehca/layouts/mtt.hpp>
 
 #include <new>
 
 namespace freehca {
 
 void context_tables::open(const budget& b, const context_layout& layout, const platform& host,
-                          channel& commands, page_lender& lender, std::byte* storage) {
+                          channel& commands, dma_arena& arena, std::byte* storage) {
   layout_ = &layout;
   platform_ = host;
   commands_ = &commands;
-  lender_ = &lender;
+  arena_ = &arena;
   most_spares_ = b.spare_context_blocks;
   spare_ns_ = b.spare_context_ns;
   using entry = layouts::image<layouts::map_entry>;
@@ -69,7 +71,7 @@ void context_tables::forget() {
   for (std::uint32_t i = 0; i < first_block_of_[context_tables_count]; ++i) {
     block& b = blocks_[i];
     b.unlink();
-    if (!b.pages.empty()) take_back(b);
+    if (b.memory.bytes != 0) take_back(b);
     b.state = block_state::absent;
     b.references = 0;
   }
@@ -95,16 +97,27 @@ std::uint64_t context_tables::block_address(const block& b) const {
 
 dma_region context_tables::memory(context_table table, std::uint32_t number) const {
   const block& b = at(table, number >> layout_->table(table).log_block);
-  FREEHCA_ASSERT(!b.pages.empty());
-  std::uint64_t skip = address(table, number) - block_address(b);
-  for (std::uint32_t i = b.pages.first; i != page_run::none; i = lender_->run(i).next) {
-    const dma_region region = lender_->region(lender_->run(i));
-    if (skip < region.bytes)
-      return region.part(static_cast<std::size_t>(skip),
-                         region.bytes - static_cast<std::size_t>(skip));
-    skip -= region.bytes;
+  const auto skip = static_cast<std::size_t>(address(table, number) - block_address(b));
+  FREEHCA_ASSERT(skip < b.memory.bytes);
+  return b.memory.part(skip, b.memory.bytes - skip);
+}
+
+void context_tables::write_translations(std::uint32_t first, std::uint32_t count,
+                                        const page_list& pages) const {
+  // The driver of the physical function may write translation entries in context memory itself
+  // (Linux 6.1 mr.c mlx4_write_mtt_chunk). The device itself writes translation entries without
+  // pages (fast registration).
+  const std::size_t given = pages.pages();
+  for (std::uint32_t i = 0; i < count && i < given; ++i) {
+    std::byte* const at = memory(context_table::mtt, first + i).host;
+    const auto entry = layouts::image<layouts::mtt>()
+                           .set<&layouts::mtt::ptag>(pages.page(i))
+                           .set<&layouts::mtt::present>(true);
+    // The device may have written to the cache line when the memory was lent.
+    cache::invalidate(at, layouts::mtt::bytes);
+    dma::store_be64(at, layouts::load_be<std::uint64_t>(entry.data()));
+    cache::clean(at, layouts::mtt::bytes);
   }
-  return {};
 }
 
 bool context_tables::mapped(context_group group, std::uint32_t number) const {
@@ -119,11 +132,11 @@ bool context_tables::mapped(context_group group, std::uint32_t number) const {
 
 std::uint64_t context_tables::bytes_lent(context_table table) const {
   if (!is_open()) return 0;
-  std::uint64_t pages = 0;
+  std::uint64_t bytes = 0;
   const auto t = static_cast<unsigned>(table);
   for (std::uint32_t i = first_block_of_[t]; i < first_block_of_[t + 1]; ++i)
-    pages += blocks_[i].pages.pages;
-  return pages * layouts::icm_page_size;
+    bytes += blocks_[i].memory.bytes;
+  return bytes;
 }
 
 }  // namespace freehca

@@ -199,8 +199,8 @@ device_info device::info() const {
   device_info i = info_;
   for (unsigned n = 1; n <= most_ports; ++n) i.port[n - 1] = ports_.attributes(n);
   i.commands_issued += control_.commands.statistics().posted;
-  i.lent_firmware = firmware_.lent ? std::uint64_t{firmware_.pages.pages} * dma_arena::page : 0;
-  i.lent_auxiliary = auxiliary_.lent ? std::uint64_t{auxiliary_.pages.pages} * dma_arena::page : 0;
+  i.lent_firmware = firmware_.lent ? firmware_.memory.bytes : 0;
+  i.lent_auxiliary = auxiliary_.lent ? auxiliary_.memory.bytes : 0;
   for (unsigned t = 0; t < context_tables_count; ++t)
     i.lent_context[t] = control_.contexts.bytes_lent(static_cast<context_table>(t));
   return i;
@@ -209,6 +209,7 @@ device_info device::info() const {
 device_holdings device::holdings() const {
   if (state_ == device_state::closed) return {};
   device_holdings h = control_.holdings();
+  h.pages += (firmware_.memory.bytes + auxiliary_.memory.bytes) / dma_arena::page;
   h.mappings += (firmware_.lent ? 1u : 0u) + (auxiliary_.lent ? 1u : 0u);
   return h;
 }

@@ -13,13 +13,14 @@ namespace freehca {
 
 status device_control::open(const budget& b, const platform& p, std::byte* storage) {
   const device_plan plan(b);
-  const std::size_t alignment = dma_arena::page << b.log_largest_lent_run;
-  FREEHCA_TRY(p.operations->allocate_dma(p.context, plan.dma_bytes, alignment, &block_));
+  FREEHCA_TRY(p.operations->allocate_dma(p.context, plan.dma_bytes, plan.alignment, &block_));
   budget_ = &b;
   platform_ = &p;
   storage_ = storage;
-  status s = arena.open(block_.part(0, plan.arena_bytes), dma_arena::page, storage + plan.arena,
-                        dma_arena::storage_bytes_for(plan.arena_bytes),
+  event_rings = block_.part(0, plan.areas);
+  areas = block_.part(plan.areas, plan.arena_at - plan.areas);
+  status s = arena.open(block_.part(plan.arena_at, plan.arena_bytes), dma_arena::page,
+                        storage + plan.arena, dma_arena::storage_bytes_for(plan.arena_bytes),
                         static_cast<unsigned>(budget::item::queue_memory));
   if (s.ok())
     s = doorbells.open(block_.part(plan.doorbells, b.doorbell_bytes), 64,
@@ -32,7 +33,6 @@ status device_control::open(const budget& b, const platform& p, std::byte* stora
     return s;
   }
   numbers.keys.open(storage + plan.keys, 1u << b.log_mpts);
-  lender.open(arena, storage + plan.runs, plan.lent_pages, b.log_largest_lent_run);
   using entry = layouts::image<layouts::map_entry>;
   area_entries = storage_for<entry>(storage + plan.area_entries);
   for (unsigned i = 0; i < layouts::map_entries_per_mailbox; ++i) new (&area_entries[i]) entry;
@@ -40,7 +40,6 @@ status device_control::open(const budget& b, const platform& p, std::byte* stora
 }
 
 void device_control::close() {
-  lender.close();
   arena.close();
   doorbells.close();
   platform_->operations->free_dma(platform_->context, block_);
@@ -64,7 +63,7 @@ status device_control::open_commands(const mmio_region& hcr) {
 status device_control::open_contexts(const capabilities& can) {
   FREEHCA_TRY(layout.plan(*budget_, can));
   if (!contexts.is_open())
-    contexts.open(*budget_, layout, *platform_, commands, lender,
+    contexts.open(*budget_, layout, *platform_, commands, arena,
                   storage_ + device_plan(*budget_).contexts);
   return {};
 }
@@ -76,10 +75,12 @@ status device_control::open_numbers(const mmio_region& pages, const capabilities
   numbers.qps.open(s + plan.qps, can.reserved_qps, 1u << b.log_qps, 0, budget::item::qps);
   numbers.srqs.open(s + plan.srqs, can.reserved_srqs, 1u << b.log_srqs, 0, budget::item::srqs);
   numbers.cqs.open(s + plan.cqs, can.reserved_cqs, 1u << b.log_cqs, 0, budget::item::cqs);
-  numbers.eqs.open(s + plan.eqs, can.reserved_eqs, 1u << b.log_eqs, 0, budget::item::eqs);
+  const std::uint32_t event_queues = 1 + b.completion_event_queues;
+  numbers.eqs.open(s + plan.eqs, can.reserved_eqs + event_queues, 1u << b.log_eqs, 0,
+                   budget::item::eqs);
   numbers.mpts.open(s + plan.mpts, can.reserved_mpts, 1u << b.log_mpts, 0, budget::item::mpts);
-  numbers.mtts.open(s + plan.mtts, can.reserved_mtts, 1u << b.log_mtts, number_spaces::log_mtt_unit,
-                    budget::item::mtts);
+  numbers.mtts.open(s + plan.mtts, can.reserved_mtts + event_queues, 1u << b.log_mtts,
+                    number_spaces::log_mtt_unit, budget::item::mtts);
   const unsigned log_pds =
       can.log_most_pds < device_plan::log_pds ? can.log_most_pds : device_plan::log_pds;
   numbers.pds.open(s + plan.pds, can.reserved_pds, 1u << log_pds, 0, budget::item::pds);
@@ -104,7 +105,7 @@ void device_control::close_numbers() {
 bool device_control::held_by_users(std::uint64_t objects_of_its_own) const {
   const number_spaces& n = numbers;
   return commands.in_doubt(lease_kind::slot) > 0 || contexts.objects_held() > objects_of_its_own ||
-         n.qps.out() + n.srqs.out() + n.cqs.out() + n.mpts.out() + n.pds.out() > 0;
+         n.qps.out() + n.srqs.out() + n.cqs.out() + n.eqs.out() + n.mpts.out() + n.pds.out() > 0;
 }
 
 device_holdings device_control::holdings() const {

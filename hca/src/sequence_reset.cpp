@@ -92,7 +92,7 @@ void device::forget_everything() {
   if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
   control_.commands.device_was_reset();
   ports_.forget();
-  for (event_queue_parts& q : queue_parts_) q.created = q.mapped = false;
+  for (bool& e : event_queue_exists_) e = false;
   for (bool& r : reserved_mapped_) r = false;
   firmware_.lent = auxiliary_.lent = false;
   sequence_.forget_effect();

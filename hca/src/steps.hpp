@@ -94,7 +94,8 @@ struct device::steps {
   static status query_adapter(device& d);
   static void find_error_buffer(device& d, unsigned bar, std::uint64_t at, std::uint64_t words);
   static status exceeds(device& d, budget::item what, std::uint64_t asked, std::uint64_t bound);
-  static status lend_area(device& d, lent_area& area, std::uint32_t pages, layouts::opcode how);
+  static status lend_area(device& d, lent_area& area, std::size_t first, std::size_t pages,
+                          layouts::opcode how);
   static status take_back_area(device& d, lent_area& area, layouts::opcode how);
 
   // steps_context.cpp
@@ -123,8 +124,6 @@ struct device::steps {
   static status use_events(device& d);
   static status use_polling(device& d);
   static std::uint64_t event_mask(const device& d);
-  static status write_translation(device& d, const event_queue_parts& q);
-  static void put_at_risk(device& d, const event_queue_parts& q);
 
   // steps_ports.cpp
   static status query_ports(device& d);

@@ -29,7 +29,7 @@ status device::steps::set_icm_size(device& d) {
     return send(d, 1);
   }
   const std::uint64_t pages = d.sequence_.last().output_immediate();
-  if (const std::uint32_t left = d.control_.lender.capacity() - d.control_.lender.pages_out();
+  if (const std::size_t left = d.control_.areas.bytes / dma_arena::page - d.firmware_pages_;
       pages > left)
     return exceeds(d, budget::item::auxiliary_area, pages, left);
   d.auxiliary_pages_ = static_cast<std::uint32_t>(pages);
@@ -48,7 +48,7 @@ std::uint32_t device::steps::reserved_objects(const device& d, context_group g) 
       k.reserved_cqs,
       k.reserved_eqs + 1 + d.setup_.budget.completion_event_queues,
       k.reserved_mpts,
-      k.reserved_mtts,
+      k.reserved_mtts + 1 + d.setup_.budget.completion_event_queues,
       static_cast<std::uint32_t>(k.raw.get<&layouts::query_dev_cap::num_rsvd_mcgs>())};
   return reserved[static_cast<unsigned>(g)];
 }

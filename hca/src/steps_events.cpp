@@ -7,9 +7,7 @@
 
 #include <freehca/firmware_cmds/eq.hpp>
 #include <freehca/firmware_cmds/nop.hpp>
-#include <freehca/hal/barrier.hpp>
-#include <freehca/hal/cache.hpp>
-#include <freehca/layouts/mtt.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 
 #include "steps.hpp"
 
@@ -60,129 +58,65 @@ status device::steps::disarm_interrupts(device& d) {
   return {};
 }
 
-/// Writes the translation of a ring into the memory of the MTT table, as the hardware requires.
-status device::steps::write_translation(device& d, const event_queue_parts& q) {
-  using layouts::mtt;
-  for (std::uint32_t i = 0; i < q.mtts; ++i) {
-    const dma_region entry = d.control_.contexts.memory(context_table::mtt, q.first_mtt + i);
-    if (entry.bytes < mtt::bytes) return driver_error::bad_state;
-    const auto e = layouts::image<mtt>()
-                       .set<&mtt::ptag>(q.ring.device_address + std::uint64_t{i} * dma_arena::page)
-                       .set<&mtt::present>(true);
-    cache::invalidate(entry.host, mtt::bytes);
-    dma::store_be64(entry.host, layouts::load_be<std::uint64_t>(e.data()));
-    cache::clean(entry.host, mtt::bytes);
-  }
-  barrier::dma_store_to_dma_store();
-  return {};
-}
-
-/// Puts the number and the ring of a queue at risk of the command of the last make(). The device
-/// may still use both if the command is not answered.
-void device::steps::put_at_risk(device& d, const event_queue_parts& q) {
-  d.event_queue_at_risk_.set_amount(lease_kind::buffer, q.mtts);
-  d.sequence_.last().put_at_risk(d.event_queue_at_risk_);
-}
-
+/// Creates the event queues. Their numbers and their translation entries follow those that the
+/// firmware keeps. Each ring is aligned to its size and has one translation entry.
 status device::steps::create_event_queues(device& d) {
-  enum : unsigned { begin, translate, create, created };
   const budget& b = d.setup_.budget;
-  const unsigned count = 1 + b.completion_event_queues;
-  const unsigned entry_bytes = d.capabilities_.eqe_bytes;
-  while (d.sequence_.item < count) {
-    event_queue_parts& q = d.queue_parts_[d.sequence_.item];
-    const unsigned log_entries = d.sequence_.item == 0 ? device_plan::log_asynchronous_eq_entries(b)
-                                                       : device_plan::log_completion_eq_entries(b);
-    switch (d.sequence_.phase) {
-      case begin: {
-        q = {};
-        const result<dma_region> ring =
-            d.control_.arena.allocate(queues::eq::ring_bytes(log_entries, entry_bytes));
-        if (!ring.ok()) return ring.error();
-        q.ring = ring.value();
-        const result<std::uint32_t> eqn = d.control_.numbers.eqs.allocate();
-        if (!eqn.ok()) return eqn.error();
-        q.eqn = eqn.value();
-        q.numbered = true;
-        const auto pages = static_cast<std::uint32_t>(q.ring.bytes / dma_arena::page);
-        const result<std::uint32_t> first = d.control_.numbers.mtts.allocate(pages);
-        if (!first.ok()) return first.error();
-        q.first_mtt = first.value();
-        q.mtts = pages;
-        q.translated = true;
-        d.requests_[0].restart();
-        d.control_.contexts.map(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
-        return await(d, translate, d.requests_[0]);
-      }
-      case translate: {
-        q.mapped = true;
-        FREEHCA_TRY(write_translation(d, q));
-        queues::eq_resources ring;
-        ring.ring = q.ring;
-        ring.log_entries = log_entries;
-        ring.entry_bytes = entry_bytes;
-        ring.doorbell = d.control_.uars.eq_doorbell(q.eqn);
-        event_context& e = d.events_[d.sequence_.item];
-        const unsigned vector = d.vector_of(d.sequence_.item);
-        FREEHCA_TRY(e.open(q.eqn, vector, d.is_shared(vector), ring,
-                           d.sequence_.item == 0 ? &d.control_.commands : nullptr));
-        d.connect_events(e);
-        using l = layouts::eqc;
-        auto& c = d.sequence_.make<commands::sw2hw_eq>(q.eqn);
-        c.input.set<&l::status>(layouts::eq_status::ok)
-            .set<&l::state>(d.interrupts_armed_ ? layouts::eq_state::armed
-                                                : layouts::eq_state::fired)
-            .set<&l::log_eq_size>(log_entries)
-            .set<&l::intr>(d.interrupts_armed_ ? vector : 0)
-            .set<&l::mtt_base_addr>(d.control_.contexts.translation_offset(q.first_mtt));
-        put_at_risk(d, q);
-        return send_with_effect(d, created, q.created);
-      }
-      default: {
-        d.sequence_.phase = begin;
-        ++d.sequence_.item;
-      }
+  const device_plan plan(b);
+  unsigned& item = d.sequence_.item;
+  for (; item <= b.completion_event_queues; ++item) {
+    if (d.sequence_.phase != 0) {
+      d.sequence_.phase = 0;
+      continue;
     }
+    const unsigned log_entries = item == 0 ? device_plan::log_asynchronous_eq_entries(b)
+                                           : device_plan::log_completion_eq_entries(b);
+    const std::size_t bytes = queues::eq::ring_bytes(log_entries, d.capabilities_.eqe_bytes);
+    const std::size_t at =
+        item == 0 ? plan.asynchronous_ring : (item - 1) * plan.completion_ring_bytes;
+    queues::eq_resources ring;
+    ring.ring = d.control_.event_rings.part(at, bytes < dma_arena::page ? dma_arena::page : bytes);
+    ring.log_entries = log_entries;
+    ring.entry_bytes = d.capabilities_.eqe_bytes;
+    const std::uint32_t eqn = d.capabilities_.reserved_eqs + item;
+    const std::uint32_t translation = d.capabilities_.reserved_mtts + item;
+    const unsigned log_page = layouts::lowest_bit(ring.ring.bytes);
+    ring.doorbell = d.control_.uars.eq_doorbell(eqn);
+    d.control_.contexts.write_translations(translation, 1, page_list(ring.ring, log_page));
+    event_context& e = d.events_[item];
+    const unsigned vector = d.vector_of(item);
+    FREEHCA_TRY(
+        e.open(eqn, vector, d.is_shared(vector), ring, item == 0 ? &d.control_.commands : nullptr));
+    d.connect_events(e);
+    using l = layouts::eqc;
+    auto& c = d.sequence_.make<commands::sw2hw_eq>(eqn);
+    c.input.set<&l::status>(layouts::eq_status::ok)
+        .set<&l::state>(d.interrupts_armed_ ? layouts::eq_state::armed : layouts::eq_state::fired)
+        .set<&l::log_eq_size>(log_entries)
+        .set<&l::intr>(d.interrupts_armed_ ? vector : 0)
+        .set<&l::log_page_size>(log_page - 12)
+        .set<&l::mtt_base_addr>(d.control_.contexts.translation_offset(translation));
+    d.event_queue_at_risk_.set_amount(lease_kind::buffer, 1);
+    c.put_at_risk(d.event_queue_at_risk_);
+    return send_with_effect(d, 1, d.event_queue_exists_[item]);
   }
   d.completion_contexts_ = b.completion_event_queues;
   return {};
 }
 
 status device::steps::destroy_event_queues(device& d) {
-  enum : unsigned { begin, destroyed, unmapped };
   d.completion_contexts_ = 0;
-  while (d.sequence_.item < 1 + d.setup_.budget.completion_event_queues) {
-    event_queue_parts& q = d.queue_parts_[d.sequence_.item];
-    switch (d.sequence_.phase) {
-      case begin:
-        if (q.created) {
-          d.events_[d.sequence_.item].end_arming();
-          d.sequence_.make<commands::hw2sw_eq>(q.eqn);
-          put_at_risk(d, q);
-          return send(d, destroyed);
-        }
-        d.sequence_.phase = destroyed;
-        break;
-      case destroyed:
-        q.created = false;
-        d.events_[d.sequence_.item].close();
-        d.sequence_.phase = unmapped;
-        if (q.mapped) {
-          q.mapped = false;
-          d.requests_[0].restart();
-          d.control_.contexts.unmap(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
-          d.sequence_.await(d.requests_[0]);
-          return wait;
-        }
-        break;
-      default:
-        if (q.translated) d.control_.numbers.mtts.free(q.first_mtt, q.mtts);
-        if (q.numbered) d.control_.numbers.eqs.free(q.eqn);
-        if (q.ring.bytes != 0) d.control_.arena.free(q.ring);
-        q = {};
-        d.sequence_.phase = begin;
-        ++d.sequence_.item;
+  unsigned& item = d.sequence_.item;
+  for (; item <= d.setup_.budget.completion_event_queues; ++item) {
+    event_context& e = d.events_[item];
+    if (d.sequence_.phase == 0 && d.event_queue_exists_[item]) {
+      e.end_arming();
+      d.sequence_.make<commands::hw2sw_eq>(e.eqn()).put_at_risk(d.event_queue_at_risk_);
+      return send(d, 1);
     }
+    d.sequence_.phase = 0;
+    d.event_queue_exists_[item] = false;
+    e.close();
   }
   return {};
 }

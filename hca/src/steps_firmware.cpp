@@ -37,7 +37,7 @@ status device::steps::query_fw(device& d) {
   d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
   d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&l::fw_pages>());
   if (d.firmware_pages_ == 0) return transport_error::bad_reply;
-  if (const std::uint32_t most = d.control_.lender.capacity(); d.firmware_pages_ > most)
+  if (const std::size_t most = d.control_.areas.bytes / dma_arena::page; d.firmware_pages_ > most)
     return exceeds(d, budget::item::firmware_area, d.firmware_pages_, most);
   find_error_buffer(d, static_cast<unsigned>(o.get<&l::error_buf_bar>()) * 2,
                     o.get<&l::error_buf_offset>(), o.get<&l::error_buf_size>());
@@ -81,37 +81,38 @@ status device::steps::exceeds(device& d, budget::item what, std::uint64_t asked,
   return status(driver_error::exceeds_limits, static_cast<unsigned>(what));
 }
 
-// lend_area() allocates pages and then lends them, in as many calls and commands as needed. MAP_FA
-// and MAP_ICM_AUX differ only in their opcodes, and so do UNMAP_FA and UNMAP_ICM_AUX.
+// lend_area() lends an area of the memory for areas, from page `first` on, in as many commands as
+// needed. MAP_FA and MAP_ICM_AUX differ only in their opcodes, and so do UNMAP_FA and
+// UNMAP_ICM_AUX.
 
-status device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages,
+status device::steps::lend_area(device& d, lent_area& area, std::size_t first, std::size_t pages,
                                 layouts::opcode how) {
+  constexpr std::size_t page = dma_arena::page;
   if (d.sequence_.phase == 0) {
-    FREEHCA_TRY(d.control_.lender.fill(pages, area.pages, layouts::map_entries_per_mailbox));
-    if (area.pages.pages < pages) return again(d, 0);
-    area.cursor = area.pages.first;
-    d.sequence_.phase = 1;
+    area.memory = d.control_.areas.part(first * page, pages * page);
+    area.named = 0;
   } else {
     if (!d.sequence_.answer().ok() && !area.at_risk.in_doubt()) area.lent = area.lent_before;
     FREEHCA_TRY(d.sequence_.answer());
   }
-  if (area.cursor == page_run::none) return {};
+  if (area.named == area.memory.bytes) return {};
   unsigned count = 0;
-  for (; area.cursor != page_run::none && count < layouts::map_entries_per_mailbox; ++count) {
+  for (; area.named != area.memory.bytes && count < layouts::map_entries_per_mailbox; ++count) {
     using entry = layouts::map_entry;
-    const page_run& run = d.control_.lender.run(area.cursor);
+    // Each entry is as large as its address and the rest of the area allow.
+    const std::uint64_t at = area.memory.device_address + area.named;
+    unsigned log = d.setup_.budget.log_largest_lent_run;
+    while ((at & ((page << log) - 1)) != 0 || page << log > area.memory.bytes - area.named) --log;
     d.control_.area_entries[count] = {};
-    d.control_.area_entries[count]
-        .set<&entry::pa>(d.control_.lender.region(run).device_address)
-        .set<&entry::log2size>(run.log_pages);
-    area.cursor = run.next;
+    d.control_.area_entries[count].set<&entry::pa>(at).set<&entry::log2size>(log);
+    area.named += page << log;
   }
   auto& c = d.sequence_.make<commands::map_fa>();
   c.request.opcode = how;
   c.set_input(d.control_.area_entries, count);
   area.lent_before = area.lent;
   area.lent = true;
-  area.at_risk.set_amount(lease_kind::page, area.pages.pages);
+  area.at_risk.set_amount(lease_kind::page, static_cast<std::uint32_t>(area.memory.bytes / page));
   c.put_at_risk(area.at_risk);
   return send(d, 1);
 }
@@ -128,12 +129,12 @@ status device::steps::take_back_area(device& d, lent_area& area, layouts::opcode
     FREEHCA_TRY(d.sequence_.answer());
     area.lent = false;
   }
-  d.control_.lender.give_back(area.pages);
+  area.memory = {};
   return {};
 }
 
 status device::steps::map_fa(device& d) {
-  return lend_area(d, d.firmware_, d.firmware_pages_, layouts::opcode::map_fa);
+  return lend_area(d, d.firmware_, 0, d.firmware_pages_, layouts::opcode::map_fa);
 }
 
 status device::steps::unmap_fa(device& d) {
@@ -141,7 +142,8 @@ status device::steps::unmap_fa(device& d) {
 }
 
 status device::steps::map_icm_aux(device& d) {
-  return lend_area(d, d.auxiliary_, d.auxiliary_pages_, layouts::opcode::map_icm_aux);
+  return lend_area(d, d.auxiliary_, d.firmware_pages_, d.auxiliary_pages_,
+                   layouts::opcode::map_icm_aux);
 }
 
 status device::steps::unmap_icm_aux(device& d) {

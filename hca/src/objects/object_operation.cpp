@@ -115,7 +115,7 @@ void object_operation::run() {
     case step::map_object:
       return contexts.map(request_, group, object_->number);
     case step::create:
-      owner_->write_translations(*object_, pages_);
+      contexts.write_translations(object_->translations, object_->translation_count, pages_);
       if (command_ != nullptr) return commands.submit(*command_);
       answer_ = {};
       doubtful_ = false;

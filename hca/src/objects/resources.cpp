@@ -2,10 +2,7 @@
 // Copyright the freehca authors
 //
 // The resources of objects. Only this file gives them back.
-#include <freehca/hal/cache.hpp>
 #include <freehca/hca/objects/verbs.hpp>
-
-#include <freehca/layouts/mtt.hpp>
 
 namespace freehca {
 
@@ -79,27 +76,6 @@ status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size
   FREEHCA_TRY(get(source_.arena->allocate(ring_bytes, dma_arena::page), object.ring));
   if (record_bytes != 0) FREEHCA_TRY(get(source_.doorbells->allocate(record_bytes), object.record));
   return take_translations(object, object.ring.bytes / dma_arena::page);
-}
-
-void verbs::write_translations(const device_object& object, const page_list& pages) {
-  // The driver of the physical function may write translation entries in context memory itself
-  // (Linux 6.1 mr.c mlx4_write_mtt_chunk).
-  const std::size_t entry_bytes =
-      std::size_t{1} << device_->contexts().layout().table(context_table::mtt).log_entry_bytes;
-  dma_region room;
-  // The device itself writes translation entries without pages (fast registration).
-  const std::size_t count = pages.pages();
-  for (std::uint32_t i = 0; i < object.translation_count && i < count; ++i) {
-    if (room.bytes < entry_bytes)
-      room = device_->contexts().memory(context_table::mtt, object.translations + i);
-    layouts::image<layouts::mtt> entry;
-    entry.set<&layouts::mtt::ptag>(pages.page(i)).set<&layouts::mtt::present>(true);
-    // The device may have written to the cache line when the memory was lent.
-    cache::invalidate(room.host, layouts::mtt::bytes);
-    dma::store_be64(room.host, layouts::load_be<std::uint64_t>(entry.data()));
-    cache::clean(room.host, layouts::mtt::bytes);
-    room = room.part(entry_bytes, room.bytes - entry_bytes);
-  }
 }
 
 void verbs::strip(object_record& object) {

@@ -113,7 +113,7 @@ TEST(bring_up, lends_scattered_single_pages) {
   expect_down(rig);
 }
 
-TEST(bring_up, takes_pieces_as_large_as_a_checkered_arena_has_them) {
+TEST(bring_up, succeeds_with_a_checkered_arena) {
   freehca::budget b;
   b.queue_bytes = std::size_t{40} << 20;
   b.log_asynchronous_eq_entries = 6;  // a ring of one page, and no other

@@ -29,8 +29,8 @@ struct budget {
   unsigned log_asynchronous_eq_entries = 8;
   unsigned log_completion_eq_entries = 10;
   unsigned command_slots = 16;  ///< commands in flight or in doubt; the firmware may allow fewer
-  unsigned log_largest_lent_run =
-      8;  ///< pages of the largest run that the driver lends at once; 0: single pages
+  /// Pages of the largest run in an entry of MAP_FA or MAP_ICM_AUX names; 0: single pages.
+  unsigned log_largest_lent_run = 8;
 
   /// A block of context memory that has no user is kept as a spare block, in case it is needed
   /// again. At most spare_context_blocks blocks (usually one page each) are kept. The driver takes
@@ -39,9 +39,10 @@ struct budget {
   std::uint32_t spare_context_blocks = 32;
   std::uint64_t spare_context_ns = 10'000'000;
 
-  /// DMA memory, in bytes. The firmware reports only during bring-up how much it needs of the first
-  /// two (captures: 6 MiB and 9 MiB). If there is too little, the bring-up fails with
-  /// driver_error::exceeds_limits.
+  /// DMA memory, in bytes. The first two are one piece of memory, for the firmware's own area and
+  /// its auxiliary area. The firmware reports only during bring-up how much it needs (captures: 6
+  /// MiB and 9 MiB). If there is too little, the bring-up fails with driver_error::exceeds_limits.
+  /// The others are one arena.
   std::size_t firmware_bytes = std::size_t{8} << 20;
   std::size_t auxiliary_bytes = std::size_t{12} << 20;
   std::size_t context_bytes = std::size_t{6} << 20;

@@ -8,12 +8,13 @@
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/firmware_cmds/icm.hpp>
 #include <freehca/hal/clock.hpp>
+#include <freehca/hal/dma_arena.hpp>
 #include <freehca/hal/operation.hpp>
+#include <freehca/hal/page_list.hpp>
 #include <freehca/hal/platform.hpp>
 
 #include <freehca/hca/budget.hpp>
 #include <freehca/hca/context_layout.hpp>
-#include <freehca/hca/page_lender.hpp>
 
 namespace freehca {
 
@@ -37,8 +38,9 @@ class context_request : public operation {
 };
 
 /// The context memory (ICM) that the driver lends to the device. An object has an entry in each
-/// table of its group. A table is divided into blocks, usually of one page. An object holds a
-/// reference to the block of each table that has its entry.
+/// table of its group. A table is divided into blocks, usually of one page. The memory of a block
+/// is contiguous for the device. An object holds a reference to the block of each table that has
+/// its entry.
 ///
 /// A block is mapped when the first object asks for it. When the last object releases it, the block
 /// becomes a spare block. The driver takes a spare block back after a while: see
@@ -55,7 +57,7 @@ class context_tables {
 
   /// All arguments outlive the tables. `storage` has storage_bytes_for(b) bytes, aligned to 16.
   void open(const budget& b, const context_layout& layout, const platform& host, channel& commands,
-            page_lender& lender, std::byte* storage);
+            dma_arena& arena, std::byte* storage);
   /// No context memory may be lent: see forget().
   void close();
   bool is_open() const { return blocks_ != nullptr; }
@@ -97,12 +99,16 @@ class context_tables {
   /// transport_error::reset.
   void forget();
 
-  /// Returns the memory of the entry of object `number`, from the entry to the end of the
-  /// contiguous memory. The object must be mapped. The driver writes only the translation table (as
+  /// Returns the memory of the entry of object `number`, from the entry to the end of its block.
+  /// The object must be mapped. The driver writes only the translation table (as
   /// the hardware requires), and the status of a dMPT at re-registration. It uses the dma accessors
   /// for this.
   dma_region memory(context_table table, std::uint32_t number) const;
   bool mapped(context_group group, std::uint32_t number) const;
+  /// Writes the pages to the translation entries [first, first + count), which are mapped. If there
+  /// are fewer pages than entries, the other entries stay as they are. The next command that names
+  /// the entries is posted after the writes.
+  void write_translations(std::uint32_t first, std::uint32_t count, const page_list& pages) const;
 
   /// address() returns the address of an entry in context memory. translation_offset() returns the
   /// offset of an entry from the start of the MTT table, as references to MTTs need it.
@@ -159,11 +165,8 @@ class context_tables {
   // context_lending.cpp: MAP_ICM, UNMAP_ICM
   void start_mapping();
   status lend(block& b);
-  void send(block& b);
-  unsigned write_entries(const block& b, unsigned at);
   void end_mapping();
   void start_unmapping();
-  void add_neighbours(block& b);
   bool held_up_may_go() const {
     return !held_up_.empty() && commands_->in_doubt(lease_kind::slot) == 0;
   }
@@ -178,7 +181,7 @@ class context_tables {
   const context_layout* layout_ = nullptr;
   platform platform_;
   channel* commands_ = nullptr;
-  page_lender* lender_ = nullptr;
+  dma_arena* arena_ = nullptr;
   block* blocks_ = nullptr;
   // The entries of the MAP_ICM that is being made or in flight.
   layouts::image<layouts::map_entry>* entries_ = nullptr;
@@ -199,7 +202,7 @@ class context_tables {
 
 struct context_tables::block : list_node {
   context_tables* owner;
-  lent_pages pages;
+  dma_region memory;  // lent to the device
   std::uint32_t references = 0;
   std::uint32_t index = 0;  // in its table
   context_table table{};

@@ -228,17 +228,12 @@ class device {
   /// An area of memory that is lent to the firmware as a whole: its own area, or the auxiliary
   /// area.
   struct lent_area {
-    lent_pages pages;
-    std::uint32_t cursor = page_run::none;  // the first run that the next command lends
-    bool lent = false;                      // the firmware has, or may have, a part of the area
-    bool lent_before = false;               // the value of `lent` before the command under way
+    dma_region memory;
+    std::size_t named = 0;     // bytes that commands have named
+    bool lent = false;         // the firmware has, or may have, a part of the area
+    bool lent_before = false;  // the value of `lent` before the command under way
     lease at_risk{lease_kind::page, 0, &lent_area::settled, this};
     static void settled(lease& which, const settlement& end, void* of) noexcept;
-  };
-  struct event_queue_parts {
-    dma_region ring;
-    std::uint32_t eqn = 0, first_mtt = 0, mtts = 0;
-    bool numbered = false, translated = false, mapped = false, created = false;
   };
 
   // sequence.cpp, sequence_reset.cpp
@@ -305,7 +300,7 @@ class device {
   bool reserved_mapped_[context_groups] = {};
   std::uint64_t objects_of_its_own_ =
       0;  // objects that held context memory at the end of bring-up; further ones are of users
-  event_queue_parts queue_parts_[1 + budget::most_completion_event_queues];
+  bool event_queue_exists_[1 + budget::most_completion_event_queues] = {};
   /// The number and the ring of the event queue that the command under way creates or destroys.
   lease event_queue_at_risk_{lease_kind::number, 1, nullptr, nullptr};
   health health_;

@@ -14,7 +14,6 @@
 #include <freehca/hca/context_tables.hpp>
 #include <freehca/hca/device_info.hpp>
 #include <freehca/hca/numbers.hpp>
-#include <freehca/hca/page_lender.hpp>
 #include <freehca/hca/uar.hpp>
 
 namespace freehca {
@@ -27,7 +26,8 @@ class device_control {
   dma_arena doorbells;       ///< doorbell records, unit 64
   freehca::reactor reactor;  ///< the control owner's
   channel commands{reactor};
-  page_lender lender;
+  dma_region areas;        ///< memory for the areas that are lent to the firmware as a whole
+  dma_region event_rings;  ///< see device_plan
   /// The entries of one MAP_FA or MAP_ICM_AUX.
   layouts::image<layouts::map_entry>* area_entries = nullptr;
   context_layout layout;

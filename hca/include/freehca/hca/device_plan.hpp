@@ -11,7 +11,6 @@
 #include <freehca/hca/budget.hpp>
 #include <freehca/hca/context_tables.hpp>
 #include <freehca/hca/numbers.hpp>
-#include <freehca/hca/page_lender.hpp>
 #include <freehca/hca/uar.hpp>
 
 namespace freehca {
@@ -19,11 +18,11 @@ namespace freehca {
 /// The division of the storage and of the DMA block of a device. Offsets are in bytes.
 struct device_plan {
   // storage
-  std::size_t slots, contexts, area_entries, runs, qps, srqs, cqs, eqs, mpts, mtts, pds, keys, uars,
+  std::size_t slots, contexts, area_entries, qps, srqs, cqs, eqs, mpts, mtts, pds, keys, uars,
       arena, doorbell_arena, storage_bytes;
-  std::uint32_t lent_pages;
   // DMA block
-  std::size_t arena_bytes, mailboxes, doorbells, dma_bytes;
+  std::size_t completion_ring_bytes, asynchronous_ring, areas, arena_at, arena_bytes, mailboxes,
+      doorbells, dma_bytes, alignment;
 
   static constexpr unsigned log_pds = 12;  ///< a protection domain costs only one bit
   static constexpr unsigned most_log_eq_entries = 20;
@@ -46,14 +45,20 @@ struct device_plan {
   constexpr explicit device_plan(const budget& b) {
     constexpr std::size_t page = dma_arena::page;
     const auto whole_pages = [](std::size_t n) { return (n + page - 1) / page * page; };
-    std::size_t rings = whole_pages(queues::eq::ring_bytes(log_asynchronous_eq_entries(b), 64));
-    rings += b.completion_event_queues *
-             whole_pages(queues::eq::ring_bytes(log_completion_eq_entries(b), 64));
-    const std::size_t lent = whole_pages(b.firmware_bytes) + whole_pages(b.auxiliary_bytes) +
-                             whole_pages(b.context_bytes);
-    lent_pages = static_cast<std::uint32_t>(lent / page);
-    arena_bytes = lent + whole_pages(b.queue_bytes) + rings;
-    mailboxes = arena_bytes;
+    // The rings of the event queues come first, the asynchronous queue's last. Each is aligned to
+    // its size, a power of two.
+    completion_ring_bytes = whole_pages(queues::eq::ring_bytes(log_completion_eq_entries(b), 64));
+    const std::size_t ring =
+        whole_pages(queues::eq::ring_bytes(log_asynchronous_eq_entries(b), 64));
+    asynchronous_ring =
+        (b.completion_event_queues * completion_ring_bytes + ring - 1) / ring * ring;
+    alignment = page << b.log_largest_lent_run;
+    if (alignment < completion_ring_bytes) alignment = completion_ring_bytes;
+    if (alignment < ring) alignment = ring;
+    areas = asynchronous_ring + ring;
+    arena_at = areas + whole_pages(b.firmware_bytes) + whole_pages(b.auxiliary_bytes);
+    arena_bytes = whole_pages(b.context_bytes) + whole_pages(b.queue_bytes);
+    mailboxes = arena_at + arena_bytes;
     doorbells = mailboxes + channel::mailbox_bytes_for(b.command_slots);
     dma_bytes = doorbells + whole_pages(b.doorbell_bytes);
 
@@ -70,7 +75,6 @@ struct device_plan {
     contexts = take(context_tables::storage_bytes_for(b));
     area_entries =
         take(layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>));
-    runs = take(page_lender::storage_bytes_for(lent_pages));
     qps = take(numbers(b.log_qps));
     srqs = take(numbers(b.log_srqs));
     cqs = take(numbers(b.log_cqs));

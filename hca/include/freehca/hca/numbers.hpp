@@ -104,8 +104,9 @@ class memory_keys {
   std::uint32_t mask_ = 0;
 };
 
-/// All number spaces of a device. Only the device itself allocates EQ numbers. UAR pages are not
-/// here: see uar_pages.
+/// All number spaces of a device. UAR pages are not here: see uar_pages. Neither are the numbers of
+/// the device's own event queues and of their translation entries, which follow those that the
+/// firmware keeps.
 struct number_spaces {
   number_allocator qps, srqs, cqs, eqs, mpts, pds;
   /// Translation entries, in units of 8: one cache line of 64 bytes (Linux 6.1 log_mtts_per_seg).

@@ -226,7 +226,6 @@ class verbs {
           f(object);
   }
   status destroy_now(object_record* object);
-  void write_translations(const device_object& object, const page_list& pages);
   /// Gives back all resources of the object. The object can no longer be used, but its handle is
   /// not stale yet.
   void strip(object_record& object);
