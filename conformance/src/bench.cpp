@@ -95,7 +95,7 @@ status bench::issue(const call& c) {
 status bench::map(context_group group, std::uint32_t first, std::uint32_t count, bool* done) {
   FREEHCA_TRY(ended_);
   context_request r;
-  adapter().contexts().map(r, group, first, count);
+  adapter().contexts().map(r, {group, first, count});
   FREEHCA_TRY(finish(r));
   *done = true;
   return {};
@@ -106,7 +106,7 @@ status bench::unmap(context_group group, std::uint32_t first, std::uint32_t coun
   if (!*done) return {};
   *done = false;
   context_request r;
-  adapter().contexts().unmap(r, group, first, count);
+  adapter().contexts().unmap(r, {group, first, count});
   return finish(r);
 }
 

@@ -6,51 +6,54 @@
 
 namespace freehca {
 
-/// Iterates over the blocks of all tables of the group that have entries of the request's objects.
-/// Returns the first block if `b` is null, else the block after `b`. Returns null after the last
-/// block.
+/// Iterates over the blocks of all tables that have entries of the request's objects. Returns the
+/// first block if `b` is null, else the block after `b`. Returns null after the last block.
 context_tables::block* context_tables::next_block(const context_request& r, const block* b) const {
-  if (r.first_ == r.end_) return nullptr;
-  const context_layout::group_shape s = context_layout::shape(r.group_);
-  auto table = static_cast<unsigned>(s.first);
-  const unsigned end = table + s.tables;
+  const context_range* range = r.ranges_;
   if (b != nullptr) {
-    if (b->index != (r.end_ - 1) >> layout_->table(b->table).log_block)
+    if (range->group != context_layout::group_of(b->table)) ++range;
+    if (b->index != (range->first + range->count - 1) >> layout_->table(b->table).log_block)
       return &at(b->table, b->index + 1);
-    table = static_cast<unsigned>(b->table) + 1;
-    if (table == end) return nullptr;
+    const auto next = static_cast<context_table>(static_cast<unsigned>(b->table) + 1);
+    const context_layout::group_shape s = context_layout::shape(range->group);
+    if (static_cast<unsigned>(next) != static_cast<unsigned>(s.first) + s.tables)
+      return &at(next, range->first >> layout_->table(next).log_block);
+    ++range;
   }
-  const auto next = static_cast<context_table>(table);
-  return &at(next, r.first_ >> layout_->table(next).log_block);
+  for (; range != r.ranges_ + context_request::most_ranges; ++range) {
+    const context_table table = context_layout::shape(range->group).first;
+    if (range->count != 0) return &at(table, range->first >> layout_->table(table).log_block);
+  }
+  return nullptr;
 }
 
-void context_tables::start(context_request& r, context_group group, std::uint32_t first,
-                           std::uint32_t count, bool maps) {
+void context_tables::start(context_request& r, const context_range& objects,
+                           const context_range& more, bool maps) {
   if (!r.startable()) return;
   r.begin(&on_cancel, this);
-  r.group_ = group;
   r.maps_ = maps;
   r.trouble_ = {};
   r.held_ = false;
-  r.first_ = r.end_ = 0;
+  r.ranges_[0] = objects;
+  r.ranges_[1] = more;
   fresh_ = true;
   waiting_.push_back(r);
   commands_->reactor().watch(r);
 
-  const std::uint32_t objects = std::uint32_t{1}
-                                << layout_->log_objects[static_cast<unsigned>(group)];
-  if (count == 0 || first >= objects || count > objects - first) {
-    r.trouble_ = driver_error::bad_argument;
+  if (objects.count == 0) r.trouble_ = driver_error::bad_argument;
+  for (const context_range& o : r.ranges_) {
+    const std::uint32_t all = std::uint32_t{1}
+                              << layout_->log_objects[static_cast<unsigned>(o.group)];
+    if (o.first >= all || o.count > all - o.first) r.trouble_ = driver_error::bad_argument;
+  }
+  if (r.trouble_.ok() && maps)
+    for (block* b = nullptr; (b = next_block(r, b)) != nullptr;)
+      if (!usable(*b)) r.trouble_ = driver_error::busy;
+  if (!r.trouble_.ok()) {
+    for (context_range& o : r.ranges_) o = {};
     return;
   }
-  r.first_ = first;
-  r.end_ = first + count;
-  for (block* b = nullptr; maps && (b = next_block(r, b)) != nullptr;)
-    if (!usable(*b)) {
-      r.trouble_ = driver_error::busy;
-      r.end_ = r.first_;
-      return;
-    }
+  const std::uint32_t count = objects.count + more.count;
   if (maps) objects_held_ += count;
   else objects_held_ -= count;
   for (block* b = nullptr; (b = next_block(r, b)) != nullptr;) {
@@ -132,13 +135,18 @@ void context_tables::release_spares() {
   spare_count_ = 0;
 }
 
-void context_tables::fail_requests_on(const block& b, status why, which of) {
+bool context_tables::concerns(const context_request& r, const block& b) const {
   const unsigned log = layout_->table(b.table).log_block;
+  for (const context_range& o : r.ranges_)
+    if (o.count != 0 && o.group == context_layout::group_of(b.table) && b.index >= o.first >> log &&
+        b.index <= (o.first + o.count - 1) >> log)
+      return true;
+  return false;
+}
+
+void context_tables::fail_requests_on(const block& b, status why, which of) {
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r))
-    if ((r->maps_ || of == which::all) && r->trouble_.ok() && r->first_ != r->end_ &&
-        r->group_ == context_layout::group_of(b.table) && b.index >= r->first_ >> log &&
-        b.index <= (r->end_ - 1) >> log)
-      r->trouble_ = why;
+    if ((r->maps_ || of == which::all) && r->trouble_.ok() && concerns(*r, b)) r->trouble_ = why;
 }
 
 bool context_tables::fulfilled(const context_request& r) const {
@@ -164,7 +172,7 @@ unsigned context_tables::finish_requests() {
 
 /// Releases the objects that a request has mapped or is mapping.
 void context_tables::give_back(context_request& r) {
-  objects_held_ -= r.end_ - r.first_;
+  for (const context_range& o : r.ranges_) objects_held_ -= o.count;
   for (block* b = nullptr; (b = next_block(r, b)) != nullptr;) release(*b);
 }
 

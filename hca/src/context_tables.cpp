@@ -80,7 +80,7 @@ void context_tables::forget() {
   fresh_ = false;
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r)) {
     r->trouble_ = transport_error::reset;
-    r->end_ = r->first_;  // the request holds nothing any more
+    for (context_range& o : r->ranges_) o = {};
   }
   finish_requests();
 }

@@ -59,7 +59,7 @@ status device::steps::map_reserved(device& d) {
       const auto group = static_cast<context_group>(g);
       const std::uint32_t objects = reserved_objects(d, group);
       d.requests_[g].restart();
-      if (objects != 0) d.control_.contexts.map(d.requests_[g], group, 0, objects);
+      if (objects != 0) d.control_.contexts.map(d.requests_[g], {group, 0, objects});
     }
     d.sequence_.phase = 1;
   }
@@ -83,7 +83,7 @@ status device::steps::unmap_reserved(device& d) {
       if (!d.reserved_mapped_[g]) continue;
       const auto group = static_cast<context_group>(g);
       d.requests_[g].restart();
-      d.control_.contexts.unmap(d.requests_[g], group, 0, reserved_objects(d, group));
+      d.control_.contexts.unmap(d.requests_[g], {group, 0, reserved_objects(d, group)});
     }
     d.sequence_.phase = 1;
   }

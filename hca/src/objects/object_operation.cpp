@@ -30,7 +30,7 @@ void object_operation::start_creation(device_object& object, command* create,
   adopt(object, at_end);
   command_ = create;
   pages_ = pages;
-  enter(object.translation_count != 0 ? step::map_translations : step::map_object);
+  enter(step::map);
 }
 
 void object_operation::start_destruction(verbs& owner, device_object* object) {
@@ -50,9 +50,7 @@ void object_operation::start_unwinding(device_object& object) {
 void object_operation::take_back(device_object& object) {
   adopt(object, nullptr);
   object.state = object_record::phase::destroying;
-  enter(object.exists           ? step::destroy
-        : object.entry_unmapped ? step::unmap_translations
-                                : step::unmap_object);
+  enter(object.exists ? step::destroy : step::unmap);
 }
 
 void object_operation::start_command(device_object& object, step what, command& c,
@@ -74,15 +72,11 @@ void object_operation::prepare(command& c) {
 }
 
 void object_operation::enter(step to) {
-  if (dropped()) return leave(to);
+  if (dropped()) return leave();
   step_ = to;
   switch (to) {
-    case step::unmap_translations:
-      if (object_->translation_count == 0) return advance({});
-      [[fallthrough]];
-    case step::map_translations:
-    case step::map_object:
-    case step::unmap_object:
+    case step::map:
+    case step::unmap:
       request_.restart();
       request_.then(&object_operation::step_ended, this);
       break;
@@ -107,13 +101,13 @@ void object_operation::enter(step to) {
 void object_operation::run() {
   context_tables& contexts = owner_->adapter().contexts();
   channel& commands = owner_->adapter().commands();
-  const context_group group = object_->what->facts.group;
+  const context_range entry = {object_->what->facts.group, object_->number, 1};
+  context_range translations;
+  if (object_->translation_count != 0)
+    translations = {context_group::mtt, object_->translations, object_->translation_count};
   switch (step_) {
-    case step::map_translations:
-      return contexts.map(request_, context_group::mtt, object_->translations,
-                          object_->translation_count);
-    case step::map_object:
-      return contexts.map(request_, group, object_->number);
+    case step::map:
+      return contexts.map(request_, entry, translations);
     case step::create:
       contexts.write_translations(object_->translations, object_->translation_count, pages_);
       if (command_ != nullptr) return commands.submit(*command_);
@@ -122,11 +116,8 @@ void object_operation::run() {
       return owner_->location_->answer(*owner_, *this);
     case step::destroy:
       return commands.submit(destroy_);
-    case step::unmap_object:
-      return contexts.unmap(request_, group, object_->number);
-    case step::unmap_translations:
-      return contexts.unmap(request_, context_group::mtt, object_->translations,
-                            object_->translation_count);
+    case step::unmap:
+      return contexts.unmap(request_, entry, translations);
     case step::modify:
     case step::query:
       return commands.submit(*command_);
@@ -167,19 +158,14 @@ void object_operation::advance(status outcome) {
   if (outcome_so_far_.ok() && going_up()) outcome_so_far_ = stop_reason();
   const bool onwards = outcome_so_far_.ok();
   switch (step_) {
-    case step::map_translations:
-      if (onwards) return enter(step::map_object);
-      if (outcome.ok()) return enter(step::unmap_translations);
-      break;
-    case step::map_object:
+    case step::map:
       if (onwards) return enter(step::create);
-      return enter(outcome.ok() ? step::unmap_object : step::unmap_translations);
+      if (outcome.ok()) return enter(step::unmap);
+      break;
     case step::create:
-      return enter(outcome.ok() && object.exists ? step::destroy : step::unmap_object);
+      return enter(outcome.ok() && object.exists ? step::destroy : step::unmap);
     case step::destroy:
-      return enter(step::unmap_object);
-    case step::unmap_object:
-      return enter(step::unmap_translations);
+      return enter(step::unmap);
     default:
       break;
   }
@@ -188,7 +174,7 @@ void object_operation::advance(status outcome) {
 }
 
 bool object_operation::going_up() const {
-  return step_ == step::map_translations || step_ == step::map_object || step_ == step::create;
+  return step_ == step::map || step_ == step::create;
 }
 
 void object_operation::end_in_doubt(status outcome) {
@@ -247,10 +233,8 @@ void object_operation::finish(status outcome) {
   complete(outcome);
 }
 
-/// Called for an operation that is being destroyed. The verbs object continues with the undo steps,
-/// from step `to` on.
-void object_operation::leave(step to) {
-  object_->entry_unmapped = to == step::unmap_translations;
+/// Called for an operation that is being destroyed. The verbs object continues with the undo steps.
+void object_operation::leave() {
   owner_->want_back(*object_);
   finish(outcome_so_far_);
 }
@@ -275,8 +259,7 @@ void object_operation::on_cancel(operation& dropped_or_not, void* self) noexcept
 
 void object_operation::stop_step() {
   switch (step_) {
-    case step::map_translations:
-    case step::map_object:
+    case step::map:
       return request_.cancel();
     case step::create:
     case step::modify:

@@ -95,7 +95,6 @@ void verbs::strip(object_record& object) {
     source_.numbers->mtts.free(known.translations, known.translation_count);
   known.translations = object_record::none;
   known.translation_count = 0;
-  known.entry_unmapped = false;
   if (!what.has_rings) return;
   auto& queue = static_cast<queue_object&>(object);
   if (queue.slots.bytes != 0) requests_.free(queue.slots);

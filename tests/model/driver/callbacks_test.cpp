@@ -300,7 +300,7 @@ TEST(callbacks, what_is_destroyed_between_its_end_and_its_delivery_is_forgotten)
     port_operation port;
     port.open(rig.adapter, 7);
     context_request cancelled;
-    rig.adapter.contexts().map(cancelled, context_group::mtt, 100, 8);
+    rig.adapter.contexts().map(cancelled, {context_group::mtt, 100, 8});
     cancelled.cancel();
     EXPECT_EQ(rig.objects.next_deadline(), 0u);
   }

@@ -41,12 +41,12 @@ class context_memory : public ::testing::Test {
   }
   status map(std::uint32_t first, std::uint32_t count = 1) {
     context_request r;
-    rig.adapter.contexts().map(r, context_group::qp, first, count);
+    rig.adapter.contexts().map(r, {context_group::qp, first, count});
     return rig.await(r);
   }
   status unmap(std::uint32_t first, std::uint32_t count = 1) {
     context_request r;
-    rig.adapter.contexts().unmap(r, context_group::qp, first, count);
+    rig.adapter.contexts().unmap(r, {context_group::qp, first, count});
     return rig.await(r);
   }
 
@@ -82,7 +82,7 @@ TEST_F(context_memory, grows_by_the_block_in_all_tables_of_a_group_and_shrinks_a
 TEST_F(context_memory, requests_join_and_share_one_command) {
   context_request r[12];
   for (std::uint32_t i = 0; i < 12; ++i)
-    rig.adapter.contexts().map(r[i], context_group::qp, (2 + i % 4) * far + i);
+    rig.adapter.contexts().map(r[i], {context_group::qp, (2 + i % 4) * far + i, 1});
   for (context_request& each : r) EXPECT_TRUE(rig.await(each).ok());
   EXPECT_EQ(commands[opcode::map_icm], 1u);
   for (std::uint32_t i = 0; i < 12; ++i) EXPECT_TRUE(unmap((2 + i % 4) * far + i).ok());
@@ -100,8 +100,8 @@ TEST(context_spares, are_kept_for_a_while_and_at_most_so_many) {
   const std::uint32_t lent = t.blocks_lent();
   const auto ask = [&](bool map, std::uint32_t number) {
     context_request r;
-    if (map) t.map(r, context_group::qp, number);
-    else t.unmap(r, context_group::qp, number);
+    if (map) t.map(r, {context_group::qp, number, 1});
+    else t.unmap(r, {context_group::qp, number, 1});
     return rig.await(r);
   };
   constexpr std::uint32_t far = 128;
@@ -126,8 +126,8 @@ TEST(context_spares, are_kept_for_a_while_and_at_most_so_many) {
 
 TEST_F(context_memory, a_request_that_is_fulfilled_cannot_be_cancelled_by_the_callback_of_another) {
   context_request first, second;
-  rig.adapter.contexts().map(first, context_group::qp, far);
-  rig.adapter.contexts().map(second, context_group::qp, far);
+  rig.adapter.contexts().map(first, {context_group::qp, far, 1});
+  rig.adapter.contexts().map(second, {context_group::qp, far, 1});
   first.then(
       [](operation&, void* other) noexcept { static_cast<context_request*>(other)->cancel(); },
       &second);
@@ -167,7 +167,7 @@ TEST_F(context_memory, a_late_answer_that_comes_with_the_failure_keeps_the_pages
     return {code == opcode::map_icm ? fate::hold : fate::run, {}};
   });
   context_request r;
-  rig.adapter.contexts().map(r, context_group::qp, far);
+  rig.adapter.contexts().map(r, {context_group::qp, far, 1});
   rig.run_for(clock::milliseconds(1));
   const std::uint32_t lent = rig.adapter.contexts().blocks_lent();
   // The device is lost, and the answer is in the event queue behind it: one poll() sees both.
@@ -189,8 +189,8 @@ TEST_F(context_memory, what_is_wanted_again_at_once_is_there_at_the_end) {
   const std::uint32_t n = 5 * far;
   ASSERT_TRUE(map(n).ok());
   context_request away, again;
-  rig.adapter.contexts().unmap(away, context_group::qp, n);
-  rig.adapter.contexts().map(again, context_group::qp, n);
+  rig.adapter.contexts().unmap(away, {context_group::qp, n, 1});
+  rig.adapter.contexts().map(again, {context_group::qp, n, 1});
   EXPECT_TRUE(rig.await(away).ok());
   EXPECT_TRUE(rig.await(again).ok());
   EXPECT_TRUE(rig.adapter.contexts().mapped(context_group::qp, n));

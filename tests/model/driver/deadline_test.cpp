@@ -138,8 +138,8 @@ TEST_F(object_deadlines, a_cancel_ahead_of_the_deadline_is_what_the_outcome_says
 
 TEST_F(object_deadlines, what_is_being_undone_is_undone_to_the_end) {
   unsigned cancelled = 0;
-  for (std::uint64_t first = 0; first < 4 * latency; first += latency / 4)
-    for (std::uint64_t second = 0; second < 4 * latency; second += latency / 4) {
+  for (std::uint64_t first = 0; first < 4 * latency; first += latency / 8)
+    for (std::uint64_t second = 0; second < 4 * latency; second += latency / 8) {
       create_queue_pair create;
       start(create);
       rig.run([] { return false; }, first);
@@ -175,7 +175,7 @@ TEST_F(object_deadlines, a_request_for_context_memory_past_its_deadline_holds_no
   for (std::uint64_t after = 0; after <= latency; after += latency / 5) {
     context_request r;
     r.set_deadline(rig.machine.time() + after);
-    rig.adapter.contexts().map(r, context_group::qp, 1024, 4);
+    rig.adapter.contexts().map(r, {context_group::qp, 1024, 4});
     EXPECT_TRUE(rig.await(r).is(transport_error::timeout)) << after;
     EXPECT_TRUE(as_before()) << after;
   }

@@ -286,23 +286,23 @@ TEST_F(dropped, requests_for_context_memory_hold_nothing) {
       "map",
       [&] {
         auto op = std::make_unique<context_request>();
-        rig.adapter.contexts().map(*op, context_group::qp, 1500, 20);
+        rig.adapter.contexts().map(*op, {context_group::qp, 1500, 20});
         return op;
       },
       [&](context_request* mapped) {
         if (mapped == nullptr) return;
         context_request back;
-        rig.adapter.contexts().unmap(back, context_group::qp, 1500, 20);
+        rig.adapter.contexts().unmap(back, {context_group::qp, 1500, 20});
         EXPECT_TRUE(rig.await(back).ok());
       });
   at_each_moment(
       "unmap",
       [&] {
         context_request map;
-        rig.adapter.contexts().map(map, context_group::qp, 1500, 20);
+        rig.adapter.contexts().map(map, {context_group::qp, 1500, 20});
         EXPECT_TRUE(rig.await(map).ok());
         auto op = std::make_unique<context_request>();
-        rig.adapter.contexts().unmap(*op, context_group::qp, 1500, 20);
+        rig.adapter.contexts().unmap(*op, {context_group::qp, 1500, 20});
         return op;
       },
       [](context_request*) {});

@@ -58,7 +58,7 @@ TEST_P(recover, from_up_with_users_and_with_commands_under_way) {
   rig.machine.adapter().judge_commands(
       [](opcode, std::uint32_t) { return model::command_verdict{.what = fate::hold}; });
   context_request r;
-  rig.adapter.contexts().map(r, context_group::qp, 1000);
+  rig.adapter.contexts().map(r, {context_group::qp, 1000, 1});
   rig.run([&] { return rig.machine.adapter().held_commands() == 1; });
   rig.machine.adapter().judge_commands({});
   EXPECT_TRUE(run_recover().ok());

@@ -86,7 +86,7 @@ TEST_F(sleep, while_memory_is_short_and_some_is_on_its_way_back) {
   constexpr std::uint32_t near = 1500, far = 1900;
   context_tables& t = rig.adapter.contexts();
   context_request there, back, other, end;
-  t.map(there, context_group::qp, near);
+  t.map(there, {context_group::qp, near, 1});
   ASSERT_TRUE(rig.await(there).ok());
   std::vector<dma_region> taken;
   for (;;) {
@@ -95,16 +95,16 @@ TEST_F(sleep, while_memory_is_short_and_some_is_on_its_way_back) {
     taken.push_back(page.value());
   }
   hold([](opcode code) { return code == opcode::unmap_icm; });
-  t.unmap(back, context_group::qp, near);
+  t.unmap(back, {context_group::qp, near, 1});
   rig.run([&] { return rig.machine.adapter().held_commands() == 1; }, clock::milliseconds(1));
-  t.map(other, context_group::qp, far);
+  t.map(other, {context_group::qp, far, 1});
   EXPECT_LT(wide_awake(), 10u);
   EXPECT_FALSE(other.done());
   release();
   EXPECT_TRUE(rig.await(back).ok());
   EXPECT_TRUE(rig.await(other).ok()) << "what came back is enough";
   for (const dma_region& r : taken) rig.adapter.arena().free(r);
-  t.unmap(end, context_group::qp, far);
+  t.unmap(end, {context_group::qp, far, 1});
   EXPECT_TRUE(rig.await(end).ok());
 }
 
@@ -132,15 +132,15 @@ TEST_F(sleep, an_end_is_counted_by_the_look_that_tells_it) {
     return false;
   };
   // The second of a block has nothing to send: neither when it comes nor when it goes.
-  rig.adapter.contexts().map(there, context_group::qp, 1500);
+  rig.adapter.contexts().map(there, {context_group::qp, 1500, 1});
   EXPECT_TRUE(rig.await(there).ok());
   there.restart();
-  rig.adapter.contexts().map(there, context_group::qp, 1501);
+  rig.adapter.contexts().map(there, {context_group::qp, 1501, 1});
   EXPECT_TRUE(counted(there));
-  rig.adapter.contexts().unmap(back, context_group::qp, 1501);
+  rig.adapter.contexts().unmap(back, {context_group::qp, 1501, 1});
   EXPECT_TRUE(counted(back));
   back.restart();
-  rig.adapter.contexts().unmap(back, context_group::qp, 1500);
+  rig.adapter.contexts().unmap(back, {context_group::qp, 1500, 1});
   EXPECT_TRUE(rig.await(back).ok());
   for (unsigned i = 0; i < 2; ++i) {  // the second time there is nothing to take down
     operation down;

@@ -18,6 +18,12 @@
 
 namespace freehca {
 
+/// Objects [first, first + count) of a group.
+struct context_range {
+  context_group group{};
+  std::uint32_t first = 0, count = 0;
+};
+
 /// A request to map or to release context memory of objects. Outcomes besides those of MAP_ICM and
 /// UNMAP_ICM: driver_error::no_memory (budget::item::lent_pages), ::bad_argument (a number is
 /// beyond the table), ::busy (a block is in doubt, or the device did not give it back),
@@ -30,8 +36,8 @@ class context_request : public operation {
 
  private:
   friend class context_tables;
-  context_group group_{};
-  std::uint32_t first_ = 0, end_ = 0;  // objects; if equal, the request holds nothing
+  static constexpr unsigned most_ranges = 2;
+  context_range ranges_[most_ranges];  // of different groups; if empty, the request holds nothing
   status trouble_;
   bool maps_ = false;
   bool held_ = false;  // the request has ended, and its objects are mapped
@@ -62,19 +68,19 @@ class context_tables {
   void close();
   bool is_open() const { return blocks_ != nullptr; }
 
-  /// Maps objects [first, first + count). The request completes when these objects have context
-  /// memory in all tables of the group. On any error it holds nothing.
-  void map(context_request& r, context_group group, std::uint32_t first, std::uint32_t count = 1) {
-    start(r, group, first, count, true);
+  /// Maps the objects of two ranges. The ranges are of different groups, and the second may be
+  /// empty. The request completes when these objects have context memory in all tables of their
+  /// groups. On any error it holds nothing.
+  void map(context_request& r, const context_range& objects, const context_range& more = {}) {
+    start(r, objects, more, true);
   }
   /// Releases the objects of one map(). The request completes when the blocks that are taken back
   /// at once have come back. If UNMAP_ICM fails, the request ends with that error, but the objects
   /// are released nevertheless. The pages then stay lent: until a late answer or a reset if the
   /// command was not answered, and until a reset if the firmware refused it. If the command was
   /// never posted, the driver sends it again later.
-  void unmap(context_request& r, context_group group, std::uint32_t first,
-             std::uint32_t count = 1) {
-    start(r, group, first, count, false);
+  void unmap(context_request& r, const context_range& objects, const context_range& more = {}) {
+    start(r, objects, more, false);
   }
   /// Begins to take back all spare blocks.
   void release_spares();
@@ -149,8 +155,9 @@ class context_tables {
   block* next_block(const context_request& r, const block* b) const;
 
   // context_requests.cpp: references of requests to blocks
-  void start(context_request& r, context_group group, std::uint32_t first, std::uint32_t count,
+  void start(context_request& r, const context_range& objects, const context_range& more,
              bool maps);
+  bool concerns(const context_request& r, const block& b) const;
   void give_back(context_request& r);
   void reference(block& b);
   void release(block& b);

@@ -72,9 +72,6 @@ struct device_object : object_record {
   /// A command that was not answered may still act on the object. Until the lease of the object
   /// is settled, neither the object nor its resources are used.
   bool in_doubt = false;
-  /// In phase reclaimable: the context memory of the object's own entry is unmapped. Only that of
-  /// its translation entries is still mapped.
-  bool entry_unmapped = false;
 
   /// The lease of the number, the translation entries and the memory. The control owner uses it
   /// from the step of an operation that puts it at risk until the answer to that step, or until it

@@ -14,13 +14,12 @@
 
 namespace freehca {
 
-/// Creates, destroys, changes or reads an object. A creation maps context memory for the object's
-/// translation entries, then for the object itself, and then sends the creating command. A
-/// destruction does the opposite in reverse order. If the firmware refuses a step of a creation,
-/// the operation undoes all earlier steps and gives back all resources before it completes. If the
-/// firmware does not answer, the object is held. The verbs object takes it back after the late
-/// answer or the reset. If the deadline passes, the operation ends as if it were cancelled, with
-/// transport_error::timeout.
+/// Creates, destroys, changes or reads an object. A creation maps context memory for the object and
+/// its translation entries, and then sends the creating command. A destruction does the opposite in
+/// reverse order. If the firmware refuses a step of a creation, the operation undoes all earlier
+/// steps and gives back all resources before it completes. If the firmware does not answer, the
+/// object is held. The verbs object takes it back after the late answer or the reset. If the
+/// deadline passes, the operation ends as if it were cancelled, with transport_error::timeout.
 ///
 /// If the operation is destroyed while it is under way, it is detached. The verbs object then takes
 /// back what a creation has made, and finishes a destruction that the firmware has carried out. A
@@ -43,12 +42,10 @@ class object_operation : public operation {
 
   enum class step : std::uint8_t {
     idle,
-    map_translations,
-    map_object,
+    map,
     create,
     destroy,
-    unmap_object,
-    unmap_translations,
+    unmap,
     modify,
     query,
   };
@@ -88,7 +85,7 @@ class object_operation : public operation {
   bool changes() const { return step_ == step::modify || step_ == step::query; }
   void prepare(command& c);
   void finish(status outcome);
-  void leave(step to);
+  void leave();
   static void on_cancel(operation& op, void* self) noexcept;
 
   // Called on the control owner's thread.
