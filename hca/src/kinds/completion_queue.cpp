@@ -22,7 +22,7 @@ status completion_queue::build(verbs& in, const attributes& a, creation<creating
   const unsigned entry_bytes = can.cqe_bytes;
   FREEHCA_TRY(in.take_number(*this));
   FREEHCA_TRY(in.take_rings(*this, queues::cq::ring_bytes(log_entries, entry_bytes),
-                            cq_doorbell_record::bytes, 0));
+                            cq_doorbell_record::bytes, 0, to.pages));
   FREEHCA_TRY(rings.open({.ring = ring,
                           .log_entries = log_entries,
                           .entry_bytes = entry_bytes,
@@ -35,11 +35,11 @@ status completion_queue::build(verbs& in, const attributes& a, creation<creating
   image<cqc> context;
   context.set<&cqc::log_cq_size>(log_entries).set<&cqc::usr_page>(in.uar().index);
   context.set<&cqc::comp_eqn>(events->eqn());
-  context.set<&cqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
+  context.set<&cqc::log_page_size>(log_page - 12u)
+      .set<&cqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
   context.set<&cqc::db_rec_addr>(record.device_address);
   to.command.aim(number);
   to.command.input = context;
-  to.pages = page_list(ring, 12);
   return {};
 }
 

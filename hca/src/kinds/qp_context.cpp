@@ -36,7 +36,8 @@ image<qpc> common(const queue_pair& pair, qp_state to) {
   c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);
   if (to != qp_state::init) return c;
   if (pair.shared == nullptr) c.set<&qpc::db_rec_addr>(pair.record.device_address);
-  c.set<&qpc::mtt_base>(pair.owner->adapter().contexts().translation_offset(pair.translations));
+  c.set<&qpc::log_page_size>(pair.log_page - 12u)
+      .set<&qpc::mtt_base>(pair.owner->adapter().contexts().translation_offset(pair.translations));
   return c;
 }
 

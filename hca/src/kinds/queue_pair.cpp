@@ -77,9 +77,8 @@ status queue_pair::build(verbs& in, const attributes& a, creation<creating>& to)
   const bool own = shared == nullptr;
   FREEHCA_TRY(in.take_rings(*this, send_shape.bytes() + (own ? receive_shape.bytes() : 0),
                             own ? rq_doorbell_record::bytes : 0,
-                            send_shape.entries() + (own ? receive_shape.entries() : 0)));
+                            send_shape.entries() + (own ? receive_shape.entries() : 0), to.pages));
   FREEHCA_TRY(open_rings(in, a));
-  to.pages = page_list(ring, 12);
   return in.queue_pairs().add(rings);
 }
 

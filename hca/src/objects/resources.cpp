@@ -70,12 +70,22 @@ status verbs::take_translations(device_object& object, std::size_t pages) {
 }
 
 status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
-                         std::size_t requests) {
+                         std::size_t requests, page_list& pages) {
   if (requests != 0)
     FREEHCA_TRY(get(requests_.allocate(requests * sizeof(queues::posted_request)), object.slots));
-  FREEHCA_TRY(get(source_.arena->allocate(ring_bytes, dma_arena::page), object.ring));
+  // A ring that is aligned to its size needs one translation entry (Linux 6.1 alloc.c
+  // mlx4_buf_direct_alloc). A larger alignment than the size is a multiple of would leave gaps
+  // between the rings.
+  dma_arena& arena = *source_.arena;
+  if (!get(arena.allocate(ring_bytes, ring_bytes & (~ring_bytes + 1)), object.ring).ok())
+    FREEHCA_TRY(get(arena.allocate(ring_bytes), object.ring));
   if (record_bytes != 0) FREEHCA_TRY(get(source_.doorbells->allocate(record_bytes), object.record));
-  return take_translations(object, object.ring.bytes / dma_arena::page);
+  object.log_page = 12;
+  while ((object.ring.device_address >> object.log_page & 1) == 0 &&
+         std::size_t{1} << object.log_page < object.ring.bytes)
+    ++object.log_page;
+  pages = page_list(object.ring, object.log_page);
+  return take_translations(object, pages.pages());
 }
 
 void verbs::strip(object_record& object) {

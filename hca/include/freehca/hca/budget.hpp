@@ -16,7 +16,7 @@ struct budget {
   unsigned log_cqs = 9;    ///< the firmware keeps 128 CQs
   unsigned log_eqs = 6;    ///< the firmware keeps 4 to 32 EQs
   unsigned log_mpts = 11;  ///< memory regions; the firmware keeps 16 to 256 entries
-  unsigned log_mtts = 18;  ///< translation entries, one for each page of a region or queue
+  unsigned log_mtts = 18;  ///< translation entries: one for each page of a region, few for a queue
   unsigned log_mcgs = 7;   ///< multicast groups: the sum of hash table and overflow entries
   /// The size of the entry of a multicast group in bytes, 6 to 12. With 8, a group has room for 56
   /// queue pairs, as on ConnectX-2.

@@ -50,7 +50,8 @@ struct shared_receive_queue : queue_object {
     use(*domain);
     cookie = a.cookie;
     FREEHCA_TRY(in.take_number(*this));
-    FREEHCA_TRY(in.take_rings(*this, s.bytes(), layouts::rq_doorbell_record::bytes, s.entries()));
+    FREEHCA_TRY(
+        in.take_rings(*this, s.bytes(), layouts::rq_doorbell_record::bytes, s.entries(), to.pages));
     FREEHCA_TRY(rings.open({.ring = ring,
                             .shape = s,
                             .slots = storage_for<queues::posted_request>(slots.host),
@@ -62,7 +63,8 @@ struct shared_receive_queue : queue_object {
     layouts::image<srqc> context;
     context.set<&srqc::log_srq_size>(s.log_entries).set<&srqc::srqn>(number);
     context.set<&srqc::log_srq_stride>(s.log_stride - 4u).set<&srqc::pd>(domain->number);
-    context.set<&srqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
+    context.set<&srqc::log_page_size>(log_page - 12u)
+        .set<&srqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
     context.set<&srqc::db_rec_addr>(record.device_address);
     // A queue without an XRC domain names the first XRC domain that is not reserved for the
     // firmware (Linux 6.1 hw/mlx4/srq.c mlx4_ib_create_srq).
@@ -70,7 +72,6 @@ struct shared_receive_queue : queue_object {
       context.set<&srqc::xrcd>(can.raw.get<&layouts::query_dev_cap::num_rsvd_xrcds>());
     to.command.aim(number);
     to.command.input = context;
-    to.pages = page_list(ring, 12);
     return {};
   }
 

@@ -68,6 +68,7 @@ struct device_object : object_record {
   ~device_object();
   std::uint32_t translations = none;  ///< the first MTT entry
   std::uint32_t translation_count = 0;
+  std::uint8_t log_page = 12;  ///< log2 of the page size of a ring's translation entries
 
   /// A command that was not answered may still act on the object. Until the lease of the object
   /// is settled, neither the object nor its resources are used.

@@ -141,9 +141,9 @@ class verbs {
   status take_number(object_record& object);
   status take_translations(device_object& object, std::size_t pages);
   /// Takes the ring, the doorbell record (unless `record_bytes` is 0), places for `requests`
-  /// requests, and translation entries for the ring.
+  /// requests, and translation entries for the ring. `pages` receives the pages of the ring.
   status take_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
-                    std::size_t requests);
+                    std::size_t requests, page_list& pages);
   /// Gives back all resources of the object, and then the object.
   void release(object_record& object);
   /// The doorbell page (UAR) of this owner.
