@@ -8,25 +8,27 @@ namespace freehca {
 
 namespace {
 
-/// The filter for the allocation of numbers. It skips numbers whose block of context memory is in
-/// doubt, or whose block the device did not give back.
-struct usable_numbers {
-  const context_tables& tables;
-  context_group group;
-
-  number_filter filter() const {
-    return {[](const void* from, std::uint32_t first, std::uint32_t count) {
-              const auto& self = *static_cast<const usable_numbers*>(from);
-              return self.tables.first_usable(self.group, first, count);
-            },
-            this};
-  }
-};
-
-status get(const result<dma_region>& from, dma_region& to) {
+template <class T>
+status get(const result<T>& from, T& to) {
   if (!from.ok()) return from.error();
   to = from.value();
   return {};
+}
+
+/// Allocates numbers. If `tables` is not null, skips numbers whose block of context memory is in
+/// doubt, or whose block the device did not give back.
+status allocate(number_allocator& from, std::uint32_t count, const context_tables* tables,
+                context_group group, std::uint32_t& to) {
+  const struct {
+    const context_tables* tables;
+    context_group group;
+  } in{tables, group};
+  const number_filter filter{[](const void* of, std::uint32_t first, std::uint32_t numbers) {
+                               const auto& self = *static_cast<decltype(&in)>(of);
+                               return self.tables->first_usable(self.group, first, numbers);
+                             },
+                             &in};
+  return get(from.allocate(count, 1, tables != nullptr ? &filter : nullptr), to);
 }
 
 }  // namespace
@@ -44,25 +46,16 @@ result<object_record*> verbs::take(const kind& what) {
 
 status verbs::take_number(object_record& object) {
   const kind& what = *object.what;
-  const usable_numbers with_context{device_->contexts(), what.facts.group};
-  const number_filter filter = with_context.filter();
-  const result<std::uint32_t> number =
-      (source_.numbers->*what.facts.numbers)
-          .allocate(1, 1, what.is_device_object && source_.filtered ? &filter : nullptr);
-  if (!number.ok()) return number.error();
-  object.number = number.value();
-  return {};
+  return allocate(source_.numbers->*what.facts.numbers, 1,
+                  what.is_device_object ? source_.contexts : nullptr, what.facts.group,
+                  object.number);
 }
 
 status verbs::take_translations(device_object& object, std::size_t pages) {
   if (pages > ~std::uint32_t{0}) return driver_error::bad_argument;
   const auto count = static_cast<std::uint32_t>(pages);
-  const usable_numbers with_context{device_->contexts(), context_group::mtt};
-  const number_filter filter = with_context.filter();
-  const result<std::uint32_t> first =
-      source_.numbers->mtts.allocate(count, 1, source_.filtered ? &filter : nullptr);
-  if (!first.ok()) return first.error();
-  object.translations = first.value();
+  FREEHCA_TRY(allocate(source_.numbers->mtts, count, source_.contexts, context_group::mtt,
+                       object.translations));
   object.translation_count = count;
   object.at_risk.set_amount(lease_kind::mapping, count);
   object.at_risk.set_amount(lease_kind::buffer, count);

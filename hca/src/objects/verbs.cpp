@@ -84,7 +84,7 @@ status verbs::open(device& adapter, const verbs_budget& b, std::byte* storage, s
                       .arena = &adapter.arena(),
                       .doorbells = &adapter.doorbells(),
                       .uar = &adapter.uar(),
-                      .filtered = true};
+                      .contexts = &adapter.contexts()};
   const directory_sizes sizes = {1u << d.log_qps, 1u << d.log_cqs, 1u << d.log_srqs};
   FREEHCA_TRY(open_at(at_control, all, adapter, sizes, b, storage, bytes, events));
   reactor_ = &adapter.commands().reactor();

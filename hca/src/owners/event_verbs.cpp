@@ -130,7 +130,7 @@ status event_verbs::open(device& adapter, const verbs_budget& b, const event_own
                       .arena = &share_.arena,
                       .doorbells = &share_.doorbells,
                       .uar = &share_.uar,
-                      .filtered = false};
+                      .contexts = nullptr};
   const std::size_t objects = bytes_for(sizes, b);
   share_.open(d, b, setup.share, storage + objects);
   FREEHCA_TRY(share_.take_memory(adapter.control_));

@@ -196,8 +196,9 @@ class verbs {
     dma_arena* arena;
     dma_arena* doorbells;
     const uar_page* uar;
-    // Numbers with unusable context memory are skipped. Only the control owner can check this.
-    bool filtered;
+    // Numbers with unusable context memory are skipped. Null if this is not the control owner: only
+    // the control owner can check this.
+    const context_tables* contexts;
   };
   struct directory_sizes {
     std::uint32_t qps, cqs, srqs;
