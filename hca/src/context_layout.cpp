@@ -7,6 +7,8 @@
 #include <freehca/layouts/cmpt.hpp>
 #include <freehca/layouts/map.hpp>
 
+#include <freehca/hca/numbers.hpp>
+
 namespace freehca {
 
 namespace {
@@ -38,7 +40,8 @@ status context_layout::plan(const budget& b, const capabilities& c) {
       {budget::item::eqs, b.log_eqs, r.get<&l::log_max_eqs>(),
        c.reserved_eqs + b.completion_event_queues},
       {budget::item::mpts, b.log_mpts, r.get<&l::log_max_mpts>(), c.reserved_mpts},
-      {budget::item::mtts, b.log_mtts, 31, c.reserved_mtts + b.completion_event_queues},
+      {budget::item::mtts, b.log_mtts, 31,
+       number_spaces::event_ring_mtt(c.reserved_mtts, b.completion_event_queues)},
       {budget::item::multicast_groups, b.log_mcgs, r.get<&l::log_max_mcgs>(),
        r.get<&l::num_rsvd_mcgs>()},
       {budget::item::reads_per_qp, b.log_rdmarc_per_qp, r.get<&l::log_max_ra_res_qp>(), 0},

@@ -79,8 +79,8 @@ status device_control::open_numbers(const mmio_region& pages, const capabilities
   numbers.eqs.open(s + plan.eqs, can.reserved_eqs + event_queues, 1u << b.log_eqs, 0,
                    budget::item::eqs);
   numbers.mpts.open(s + plan.mpts, can.reserved_mpts, 1u << b.log_mpts, 0, budget::item::mpts);
-  numbers.mtts.open(s + plan.mtts, can.reserved_mtts + event_queues, 1u << b.log_mtts,
-                    number_spaces::log_mtt_unit, budget::item::mtts);
+  numbers.mtts.open(s + plan.mtts, number_spaces::event_ring_mtt(can.reserved_mtts, event_queues),
+                    1u << b.log_mtts, number_spaces::log_mtt_unit, budget::item::mtts);
   const unsigned log_pds =
       can.log_most_pds < device_plan::log_pds ? can.log_most_pds : device_plan::log_pds;
   numbers.pds.open(s + plan.pds, can.reserved_pds, 1u << log_pds, 0, budget::item::pds);

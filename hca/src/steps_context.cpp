@@ -42,13 +42,14 @@ status device::steps::set_icm_size(device& d) {
 /// main.c mlx4_init_icm says so, and maps it whole for simplicity).
 std::uint32_t device::steps::reserved_objects(const device& d, context_group g) {
   const freehca::capabilities& k = d.capabilities_;
+  const std::uint32_t event_queues = 1 + d.setup_.budget.completion_event_queues;
   const std::uint32_t reserved[context_groups] = {
       k.reserved_qps,
       k.reserved_srqs,
       k.reserved_cqs,
-      k.reserved_eqs + 1 + d.setup_.budget.completion_event_queues,
+      k.reserved_eqs + event_queues,
       k.reserved_mpts,
-      k.reserved_mtts + 1 + d.setup_.budget.completion_event_queues,
+      number_spaces::event_ring_mtt(k.reserved_mtts, event_queues),
       static_cast<std::uint32_t>(k.raw.get<&layouts::query_dev_cap::num_rsvd_mcgs>())};
   return reserved[static_cast<unsigned>(g)];
 }

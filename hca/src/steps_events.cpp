@@ -58,8 +58,8 @@ status device::steps::disarm_interrupts(device& d) {
   return {};
 }
 
-/// Creates the event queues. Their numbers and their translation entries follow those that the
-/// firmware keeps. Each ring is aligned to its size and has one translation entry.
+/// Creates the event queues. Their numbers follow those that the firmware keeps. Each ring is
+/// aligned to its size and has one translation entry.
 status device::steps::create_event_queues(device& d) {
   const budget& b = d.setup_.budget;
   const device_plan plan(b);
@@ -79,7 +79,8 @@ status device::steps::create_event_queues(device& d) {
     ring.log_entries = log_entries;
     ring.entry_bytes = d.capabilities_.eqe_bytes;
     const std::uint32_t eqn = d.capabilities_.reserved_eqs + item;
-    const std::uint32_t translation = d.capabilities_.reserved_mtts + item;
+    const std::uint32_t translation =
+        number_spaces::event_ring_mtt(d.capabilities_.reserved_mtts, item);
     const unsigned log_page = layouts::lowest_bit(ring.ring.bytes);
     ring.doorbell = d.control_.uars.eq_doorbell(eqn);
     d.control_.contexts.write_translations(translation, 1, page_list(ring.ring, log_page));

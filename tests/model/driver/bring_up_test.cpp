@@ -125,6 +125,25 @@ TEST(bring_up, succeeds_with_a_checkered_arena) {
     const result<dma_region> page = rig.adapter.arena().allocate(4096);
     if (!page.ok()) break;
     all.push_back(page.value());
+TEST(bring_up, event_queues_need_a_line_of_translations_each) {
+  freehca::budget b;
+  b.log_mtts = 7;
+  for (const bool fits : {true, false}) {
+    b.completion_event_queues = fits ? 7 : 8;  // behind the 64 entries that the firmware keeps
+    device_rig rig({}, b);
+    ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+    const status s = rig.bring_up();
+    ASSERT_EQ(rig.adapter.capabilities().reserved_mtts, 64u);
+    EXPECT_EQ(s.ok(), fits) << testing::words(s);
+    if (!fits) {
+      EXPECT_TRUE(rig.adapter.failure().cause.is(driver_error::bad_argument));
+      EXPECT_EQ(rig.adapter.failure().cause.where(), static_cast<unsigned>(budget::item::mtts));
+    }
+    EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+    EXPECT_EQ(rig.machine.adapter().complaints(), 0u) << rig.complaints();
+  }
+}
+
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i % 3 == 0) kept.push_back(all[i]);

@@ -93,6 +93,7 @@ class bring_up_in_doubt : public testing::either_reset {
       const auto first = static_cast<std::uint32_t>(context.get<&layouts::eqc::mtt_base_addr>() /
                                                     layouts::mtt::bytes);
       EXPECT_FALSE(rest.has_translation(first)) << where;
+      EXPECT_EQ(first % (1u << number_spaces::log_mtt_unit), 0u) << where;
       const dma_region entry = rig.adapter.contexts().memory(context_table::mtt, first);
       const auto translation = layouts::image<layouts::mtt>::from_bytes(entry.host);
       EXPECT_TRUE(translation.get<&layouts::mtt::present>()) << where;

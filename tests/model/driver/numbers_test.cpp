@@ -18,6 +18,11 @@ class number_test : public ::testing::Test {
   number_allocator numbers;
 };
 
+// The ring of each event queue has a line of translation entries, behind those that the firmware
+// keeps.
+static_assert(number_spaces::event_ring_mtt(1, 0) == 8 && number_spaces::event_ring_mtt(8, 0) == 8);
+static_assert(number_spaces::event_ring_mtt(16, 1) == 24);
+
 TEST_F(number_test, gives_each_number_once_and_names_the_budget_at_the_end) {
   open(64, 128);
   for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(numbers.allocate().value(), 64 + i);

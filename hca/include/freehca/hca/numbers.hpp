@@ -112,6 +112,11 @@ struct number_spaces {
   /// Translation entries, in units of 8: one cache line of 64 bytes (Linux 6.1 log_mtts_per_seg).
   number_allocator mtts;
   static constexpr unsigned log_mtt_unit = 3;
+  /// Returns the translation entry of the ring of the device's event queue `i`. Each ring has a
+  /// unit. The units follow the `reserved` entries that the firmware keeps.
+  static constexpr std::uint32_t event_ring_mtt(std::uint32_t reserved, std::uint32_t i) {
+    return (((reserved + (1u << log_mtt_unit) - 1) >> log_mtt_unit) + i) << log_mtt_unit;
+  }
   memory_keys keys;  ///< open as long as the device is open; the others as long as it is up
 };
 
