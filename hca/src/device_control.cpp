@@ -14,14 +14,19 @@ namespace freehca {
 status device_control::open(const budget& b, const platform& p, std::byte* storage) {
   const device_plan plan(b);
   FREEHCA_TRY(p.operations->allocate_dma(p.context, plan.dma_bytes, plan.alignment, &block_));
+  // The rings of the event queues and their translation entries depend on the alignment.
+  status s = block_.device_address % plan.alignment == 0
+                 ? status()
+                 : status(driver_error::bad_argument, static_cast<unsigned>(budget::item::dma));
   budget_ = &b;
   platform_ = &p;
   storage_ = storage;
   event_rings = block_.part(0, plan.areas);
   areas = block_.part(plan.areas, plan.arena_at - plan.areas);
-  status s = arena.open(block_.part(plan.arena_at, plan.arena_bytes), dma_arena::page,
-                        storage + plan.arena, dma_arena::storage_bytes_for(plan.arena_bytes),
-                        static_cast<unsigned>(budget::item::queue_memory));
+  if (s.ok())
+    s = arena.open(block_.part(plan.arena_at, plan.arena_bytes), dma_arena::page,
+                   storage + plan.arena, dma_arena::storage_bytes_for(plan.arena_bytes),
+                   static_cast<unsigned>(budget::item::queue_memory));
   if (s.ok())
     s = doorbells.open(block_.part(plan.doorbells, b.doorbell_bytes), 64,
                        storage + plan.doorbell_arena,

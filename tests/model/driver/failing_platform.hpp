@@ -75,13 +75,13 @@ class failing_platform {
       auto& p = of(self);
       if (p.fails(function::allocate_dma)) return p.failure_;
       const status s = p.real_.operations->allocate_dma(p.real_.context, bytes, alignment, block);
-      if (p.misaligns) block->device_address += 64;
+      block->device_address += p.misalignment;
       return s;
     };
     operations_.free_dma = [](void* self, const dma_region& block) {
       auto& p = of(self);
       dma_region whole = block;
-      if (p.misaligns) whole.device_address -= 64;
+      whole.device_address -= p.misalignment;
       p.real_.operations->free_dma(p.real_.context, whole);
     };
     operations_.arm_interrupts = [](void* self, unsigned count,
@@ -122,7 +122,7 @@ class failing_platform {
   }
   unsigned calls(function f) const { return calls_[static_cast<std::size_t>(f)]; }
 
-  bool misaligns = false;  ///< DMA memory, against the alignment that was asked for
+  std::uint64_t misalignment = 0;  ///< of DMA memory, against the alignment that was asked for
 
  private:
   static failing_platform& of(void* self) { return *static_cast<failing_platform*>(self); }

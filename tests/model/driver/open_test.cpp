@@ -62,10 +62,14 @@ TEST_F(open_device, that_fails_at_any_step_keeps_nothing) {
 }
 
 TEST_F(open_device, on_memory_that_is_not_aligned_as_asked_gives_it_back) {
-  platform.misaligns = true;
-  EXPECT_TRUE(adapter.open(setup).is(driver_error::bad_argument));
-  EXPECT_EQ(machine.dma_blocks(), 0u);
-  platform.misaligns = false;
+  for (const std::uint64_t by : {64u, 4096u}) {
+    platform.misalignment = by;
+    const status s = adapter.open(setup);
+    EXPECT_TRUE(s.is(driver_error::bad_argument)) << by;
+    EXPECT_EQ(s.where(), static_cast<unsigned>(budget::item::dma)) << by;
+    EXPECT_EQ(machine.dma_blocks(), 0u) << by;
+  }
+  platform.misalignment = 0;
   EXPECT_TRUE(adapter.open(setup).ok());
 }
 

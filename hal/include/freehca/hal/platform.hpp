@@ -41,8 +41,9 @@ struct platform_operations {
   /// of it (BARs, MSI-X).
   status (*restore_after_reset)(void* context) = nullptr;
 
-  /// Allocates a block of zeroed memory for the device, aligned to 4096 or more (`alignment` is a
-  /// power of two). The driver asks for one or a few large blocks and divides them itself.
+  /// Allocates a block of zeroed memory for the device, contiguous for the device. Its device
+  /// address is a multiple of `alignment`, a power of two of at least 4096. The driver refuses a
+  /// block that is less aligned. It asks for one or a few large blocks and divides them itself.
   status (*allocate_dma)(void* context, std::size_t bytes, std::size_t alignment,
                          dma_region* block) = nullptr;
   void (*free_dma)(void* context, const dma_region& block) = nullptr;
