@@ -128,7 +128,7 @@ class churning {
     const unsigned cast = die(random_);
     if (cast == 0) {
       for (;;) {
-        const result<dma_region> page = rig_.adapter.arena().allocate(4096);
+        const result<dma_region> page = rig_.adapter.contexts().arena().allocate(4096);
         if (!page.ok()) return;
         taken_.push_back(page.value());
       }
@@ -138,7 +138,7 @@ class churning {
   }
   void give_back(std::size_t pages) {
     for (std::size_t i = 0; i < pages && !taken_.empty(); ++i) {
-      rig_.adapter.arena().free(taken_.back());
+      rig_.adapter.contexts().arena().free(taken_.back());
       taken_.pop_back();
     }
   }

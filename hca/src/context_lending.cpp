@@ -54,9 +54,8 @@ void context_tables::start_mapping() {
 status context_tables::lend(block& b) {
   const std::uint32_t pages = layout_->block_pages(b.table);
   const std::size_t bytes = std::size_t{layouts::icm_page_size} * pages;
-  const result<dma_region> memory = arena_->allocate(bytes, bytes);
-  if (!memory.ok())
-    return status(driver_error::no_memory, static_cast<unsigned>(budget::item::lent_pages));
+  const result<dma_region> memory = arena_.allocate(bytes, bytes);
+  if (!memory.ok()) return memory.error();
   b.memory = memory.value();
   b.at_risk.set_amount(lease_kind::page, pages);
   ++blocks_lent_;
@@ -141,7 +140,7 @@ void context_tables::end_unmapping() {
 }
 
 void context_tables::take_back(block& b) {
-  arena_->free(b.memory);
+  arena_.free(b.memory);
   b.memory = {};
   b.state = block_state::absent;
   --blocks_lent_;

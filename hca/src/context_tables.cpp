@@ -12,12 +12,15 @@
 
 namespace freehca {
 
-void context_tables::open(const budget& b, const context_layout& layout, const platform& host,
-                          channel& commands, dma_arena& arena, std::byte* storage) {
+status context_tables::open(const budget& b, const context_layout& layout, const platform& host,
+                            channel& commands, const dma_region& memory, std::byte* storage) {
+  const std::size_t bytes = dma_arena::storage_bytes_for(memory.bytes);
+  FREEHCA_TRY(arena_.open(memory, dma_arena::page, storage, bytes,
+                          static_cast<unsigned>(budget::item::lent_pages)));
+  storage += bytes;
   layout_ = &layout;
   platform_ = host;
   commands_ = &commands;
-  arena_ = &arena;
   most_spares_ = b.spare_context_blocks;
   spare_ns_ = b.spare_context_ns;
   using entry = layouts::image<layouts::map_entry>;
@@ -37,12 +40,14 @@ void context_tables::open(const budget& b, const context_layout& layout, const p
     }
   }
   first_block_of_[context_tables_count] = count;
+  return {};
 }
 
 void context_tables::close() {
   FREEHCA_ASSERT(blocks_lent_ == 0 && idle());
   for (std::uint32_t i = 0; i < first_block_of_[context_tables_count]; ++i) blocks_[i].~block();
   blocks_ = nullptr;
+  arena_.close();
 }
 
 bool context_tables::idle() const {

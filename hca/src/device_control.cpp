@@ -21,11 +21,10 @@ status device_control::open(const budget& b, const platform& p, std::byte* stora
   budget_ = &b;
   platform_ = &p;
   storage_ = storage;
-  event_rings = block_.part(0, plan.areas);
-  areas = block_.part(plan.areas, plan.arena_at - plan.areas);
+  areas = block_.part(plan.areas, plan.context_memory - plan.areas);
   if (s.ok())
-    s = arena.open(block_.part(plan.arena_at, plan.arena_bytes), dma_arena::page,
-                   storage + plan.arena, dma_arena::storage_bytes_for(plan.arena_bytes),
+    s = arena.open(block_.part(0, plan.arena_bytes), dma_arena::page, storage + plan.arena,
+                   dma_arena::storage_bytes_for(plan.arena_bytes),
                    static_cast<unsigned>(budget::item::queue_memory));
   if (s.ok())
     s = doorbells.open(block_.part(plan.doorbells, b.doorbell_bytes), 64,
@@ -67,10 +66,11 @@ status device_control::open_commands(const mmio_region& hcr) {
 
 status device_control::open_contexts(const capabilities& can) {
   FREEHCA_TRY(layout.plan(*budget_, can));
-  if (!contexts.is_open())
-    contexts.open(*budget_, layout, *platform_, commands, arena,
-                  storage_ + device_plan(*budget_).contexts);
-  return {};
+  if (contexts.is_open()) return {};
+  const device_plan plan(*budget_);
+  return contexts.open(*budget_, layout, *platform_, commands,
+                       block_.part(plan.context_memory, plan.context_bytes),
+                       storage_ + plan.contexts);
 }
 
 status device_control::open_numbers(const mmio_region& pages, const capabilities& can) {
@@ -116,7 +116,7 @@ bool device_control::held_by_users(std::uint64_t objects_of_its_own) const {
 device_holdings device_control::holdings() const {
   device_holdings h;
   const number_spaces& n = numbers;
-  h.pages = arena.bytes_out() / dma_arena::page;
+  h.pages = (arena.bytes_out() + contexts.arena().bytes_out()) / dma_arena::page;
   h.mappings = contexts.blocks_lent();
   h.slots = commands.slots_in_use();
   h.numbers = std::uint64_t{n.qps.out()} + n.srqs.out() + n.cqs.out() + n.eqs.out() + n.mpts.out() +

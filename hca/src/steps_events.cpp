@@ -72,10 +72,10 @@ status device::steps::create_event_queues(device& d) {
     const unsigned log_entries = item == 0 ? device_plan::log_asynchronous_eq_entries(b)
                                            : device_plan::log_completion_eq_entries(b);
     const std::size_t bytes = queues::eq::ring_bytes(log_entries, d.capabilities_.eqe_bytes);
-    const std::size_t at =
-        item == 0 ? plan.asynchronous_ring : (item - 1) * plan.completion_ring_bytes;
+    const std::size_t at = item == 0 ? plan.asynchronous_ring
+                                     : plan.event_rings + (item - 1) * plan.completion_ring_bytes;
     queues::eq_resources ring;
-    ring.ring = d.control_.event_rings.part(at, bytes < dma_arena::page ? dma_arena::page : bytes);
+    ring.ring = d.control_.block().part(at, bytes < dma_arena::page ? dma_arena::page : bytes);
     ring.log_entries = log_entries;
     ring.entry_bytes = d.capabilities_.eqe_bytes;
     const std::uint32_t eqn = d.capabilities_.reserved_eqs + item;

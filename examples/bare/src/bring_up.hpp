@@ -77,7 +77,7 @@ constexpr budget size_of_a_small_device() {
   b.log_asynchronous_eq_entries = 6;
   b.log_completion_eq_entries = 6;
   b.command_slots = 4;
-  b.context_bytes = std::size_t{1} << 20;
+  b.context_bytes = std::size_t{2} << 20;  // firmware that keeps 1088 QPs needs more than 1 MiB
   b.queue_bytes = std::size_t{1} << 20;
   b.doorbell_bytes = 4096;
   return b;

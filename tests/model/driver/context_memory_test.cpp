@@ -217,16 +217,44 @@ TEST_F(context_memory, a_refused_request_holds_nothing) {
 TEST_F(context_memory, running_out_of_pages_is_an_error_that_names_the_budget) {
   std::vector<dma_region> all;
   for (;;) {
-    const result<dma_region> page = rig.adapter.arena().allocate(4096);
+    const result<dma_region> page = rig.adapter.contexts().arena().allocate(4096);
     if (!page.ok()) break;
     all.push_back(page.value());
   }
   const status s = map(4 * far);
   EXPECT_TRUE(s.is(driver_error::no_memory));
   EXPECT_EQ(s.where(), static_cast<unsigned>(budget::item::lent_pages));
-  for (const dma_region& r : all) rig.adapter.arena().free(r);
+  for (const dma_region& r : all) rig.adapter.contexts().arena().free(r);
   EXPECT_TRUE(map(4 * far).ok());
   EXPECT_TRUE(unmap(4 * far).ok());
+}
+
+TEST(context_bytes, are_all_that_context_memory_takes) {
+  freehca::budget b = testing::without_spares();
+  b.context_bytes = std::size_t{1} << 20;
+  device_rig rig({}, b);
+  rig.setup.port_wait = 0;
+  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+  ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+  constexpr std::uint32_t some = 1 << 13, all = 1 << 18;
+  status s;
+  std::uint32_t end = some;
+  for (; end < all; end += some) {
+    context_request r;
+    rig.adapter.contexts().map(r, {context_group::mtt, end, some});
+    if (s = rig.await(r); !s.ok()) break;
+  }
+  EXPECT_TRUE(s.is(driver_error::no_memory)) << testing::words(s);
+  EXPECT_EQ(s.where(), static_cast<unsigned>(budget::item::lent_pages));
+  EXPECT_LE(rig.adapter.contexts().arena().bytes_out(), b.context_bytes);
+  const result<dma_region> rings = rig.adapter.arena().allocate(b.queue_bytes);
+  ASSERT_TRUE(rings.ok());
+  rig.adapter.arena().free(rings.value());
+  context_request back;
+  rig.adapter.contexts().unmap(back, {context_group::mtt, some, end - some});
+  EXPECT_TRUE(rig.await(back).ok());
+  EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+  EXPECT_TRUE(rig.adapter.holdings().none());
 }
 
 /// Pages that UNMAP_ICM could not ask for come back when the command in doubt is answered, whoever

@@ -32,7 +32,7 @@ class bring_up_in_doubt : public testing::either_reset {
   void SetUp() override {
     either_reset::SetUp();
     const device_plan plan(rig.setup.budget);
-    const std::uint64_t block = rig.adapter.arena().block().device_address - plan.arena_at;
+    const std::uint64_t block = rig.adapter.arena().block().device_address;
     mailboxes_begin = block + plan.mailboxes;
     mailboxes_end = block + plan.doorbells;
   }

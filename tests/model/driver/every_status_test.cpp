@@ -56,12 +56,10 @@ class every_command : public ::testing::TestWithParam<way> {
   every_command() : on(GetParam().interrupts, GetParam().function_level_reset) {
     // What the adapter writes must be lent, or in use: never free.
     on.rig.machine.on_adapter_write = [this](std::uint64_t address, std::size_t bytes) {
-      const dma_arena& arena = on.rig.adapter.arena();
-      const std::uint64_t end = arena.block().device_address + arena.block().bytes;
-      const std::uint64_t below = device_plan(on.rig.adapter.opened_with()).arena_at;
-      if (address < arena.block().device_address - below || address >= end) return;
+      const testing::block_of_memory block(on.rig.adapter);
+      if (address < block.begin || address >= block.end) return;
       for (std::uint64_t at = address & ~std::uint64_t{4095}; at < address + bytes; at += 4096)
-        stray_writes += testing::may_be_written(on.rig.adapter, at) ? 0u : 1u;
+        stray_writes += block.may_be_written(at) ? 0u : 1u;
     };
   }
   ~every_command() override {

@@ -17,13 +17,14 @@ namespace freehca::testing {
 class hoard {
  public:
   explicit hoard(device& from) : device_(from) {
-    for (;;) {
-      const result<dma_region> page = device_.arena().allocate(dma_arena::page);
-      if (!page.ok()) break;
-      std::memset(page.value().host, mark, page.value().bytes);
-      pages_.push_back(page.value());
-      addresses_.push_back(page.value().device_address);
-    }
+    for (dma_arena* arena : {&device_.arena(), &device_.contexts().arena()})
+      for (;;) {
+        const result<dma_region> page = arena->allocate(dma_arena::page);
+        if (!page.ok()) break;
+        std::memset(page.value().host, mark, page.value().bytes);
+        pages_.push_back(page.value());
+        addresses_.push_back(page.value().device_address);
+      }
     for (;;) {
       const result<dma_region> record = device_.doorbells().allocate(64);
       if (!record.ok()) break;
@@ -53,7 +54,9 @@ class hoard {
 
   /// Before the device closes what it was taken from.
   void give_back() {
-    for (const dma_region& p : pages_) device_.arena().free(p);
+    for (dma_arena* arena : {&device_.arena(), &device_.contexts().arena()})
+      for (const dma_region& p : pages_)
+        if (arena->is_out(p.device_address)) arena->free(p);
     for (const dma_region& r : records_) device_.doorbells().free(r);
     for (taken& t : space_)
       for (const std::uint32_t number : t.numbers) t.from->free(number, t.unit);

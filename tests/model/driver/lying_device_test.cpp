@@ -155,7 +155,7 @@ TEST_F(lying_device, asks_for_more_auxiliary_pages_than_there_are) {
 
 TEST_F(lying_device, asks_for_auxiliary_pages_that_the_firmware_area_has_taken) {
   const device_plan plan(made_with);
-  const std::uint64_t pages = (plan.arena_at - plan.areas) / dma_arena::page;
+  const std::uint64_t pages = (plan.context_memory - plan.areas) / dma_arena::page;
   answer_set_icm_size(pages);
   expect_exceeds(budget::item::auxiliary_area, pages, bring_up_step::set_icm_size);
 }

@@ -326,7 +326,8 @@ class object_world {
     check(firmware_.size() == rig.machine.adapter().held_commands(), "a command was lost");
     for (const outstanding& o : firmware_)
       for (const std::uint64_t page : o.lends)
-        check(rig.adapter.arena().is_out(page), "a page that the firmware may have is free");
+        check(rig.adapter.contexts().arena().is_out(page),
+              "a page that the firmware may have is free");
     const device_holdings h = rig.adapter.holdings();
     in_doubt += h.slots_in_doubt;
     check(h.slots <= 2, "more slots than there are");

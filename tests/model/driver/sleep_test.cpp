@@ -90,7 +90,7 @@ TEST_F(sleep, while_memory_is_short_and_some_is_on_its_way_back) {
   ASSERT_TRUE(rig.await(there).ok());
   std::vector<dma_region> taken;
   for (;;) {
-    const result<dma_region> page = rig.adapter.arena().allocate(dma_arena::page);
+    const result<dma_region> page = t.arena().allocate(dma_arena::page);
     if (!page.ok()) break;
     taken.push_back(page.value());
   }
@@ -103,7 +103,7 @@ TEST_F(sleep, while_memory_is_short_and_some_is_on_its_way_back) {
   release();
   EXPECT_TRUE(rig.await(back).ok());
   EXPECT_TRUE(rig.await(other).ok()) << "what came back is enough";
-  for (const dma_region& r : taken) rig.adapter.arena().free(r);
+  for (const dma_region& r : taken) t.arena().free(r);
   t.unmap(end, {context_group::qp, far, 1});
   EXPECT_TRUE(rig.await(end).ok());
 }

@@ -9,17 +9,33 @@
 
 namespace freehca::testing {
 
-/// True if the device may write to the page at `at`, an address of the DMA block below the
-/// mailboxes: a page of the arena that is in use, a page of an area that is lent, or the ring of an
-/// event queue that is open.
-inline bool may_be_written(device& adapter, std::uint64_t at) {
-  const device_plan plan(adapter.opened_with());
-  const dma_arena& arena = adapter.arena();
-  const std::uint64_t begin = arena.block().device_address - plan.arena_at;
-  if (at >= begin + plan.arena_at) return arena.is_out(at);
-  if (at < begin + plan.areas) return adapter.asynchronous_context().is_open();
-  const std::uint64_t lent = adapter.holdings().pages * dma_arena::page - arena.bytes_out();
-  return at - begin - plan.areas < lent;
-}
+/// The DMA block of a device, up to the mailboxes.
+struct block_of_memory {
+  explicit block_of_memory(device& a)
+      : adapter(a),
+        plan(a.opened_with()),
+        begin(a.arena().block().device_address),
+        end(begin + plan.mailboxes) {}
+
+  /// True if the device may write to the page at `at`: a page of an arena that is in use, a page of
+  /// an area that is lent, or the ring of an event queue that is open.
+  bool may_be_written(std::uint64_t at) const {
+    const std::uint64_t offset = at - begin;
+    const dma_arena& contexts = adapter.contexts().arena();
+    if (adapter.arena().is_out(at) || contexts.is_out(at)) return true;
+    const std::uint64_t lent = adapter.holdings().pages * dma_arena::page -
+                               adapter.arena().bytes_out() - contexts.bytes_out();
+    if (offset >= plan.areas && offset < plan.context_memory) return offset - plan.areas < lent;
+    if (offset >= plan.asynchronous_ring && offset < plan.mailboxes)
+      return adapter.asynchronous_context().is_open();
+    const std::uint64_t queue = (offset - plan.event_rings) / plan.completion_ring_bytes;
+    return offset >= plan.event_rings && queue < adapter.opened_with().completion_event_queues &&
+           adapter.completion_context(static_cast<unsigned>(queue)).is_open();
+  }
+
+  device& adapter;
+  const device_plan plan;
+  const std::uint64_t begin, end;
+};
 
 }  // namespace freehca::testing

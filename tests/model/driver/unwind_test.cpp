@@ -20,11 +20,10 @@ class unwind : public testing::either_reset {
     either_reset::SetUp();
     // What the adapter writes must be lent, or in use: never free.
     rig.machine.on_adapter_write = [this](std::uint64_t address, std::size_t bytes) {
-      const dma_arena& arena = rig.adapter.arena();
-      const std::uint64_t end = arena.block().device_address + arena.block().bytes;
-      if (address >= end) return;  // mailboxes
+      const testing::block_of_memory block(rig.adapter);
+      if (address >= block.end) return;  // mailboxes
       for (std::uint64_t at = address & ~std::uint64_t{4095}; at < address + bytes; at += 4096)
-        stray_writes += testing::may_be_written(rig.adapter, at) ? 0u : 1u;
+        stray_writes += block.may_be_written(at) ? 0u : 1u;
     };
   }
   void TearDown() override {

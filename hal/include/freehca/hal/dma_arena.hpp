@@ -11,8 +11,8 @@
 namespace freehca {
 
 /// Divides one large block of DMA memory into runs of units. The units are pages (4096 bytes) for
-/// queues and lent memory, or cache lines (64 bytes) for doorbell records. Allocation is first fit,
-/// with one bit per unit in storage that the caller provides. One owner thread uses an arena.
+/// queues and context memory, or cache lines (64 bytes) for doorbell records. Allocation is first
+/// fit, with one bit per unit in storage that the caller provides. One owner thread uses an arena.
 class dma_arena {
  public:
   static constexpr std::size_t page = 4096;

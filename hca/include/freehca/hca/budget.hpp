@@ -42,7 +42,7 @@ struct budget {
   /// DMA memory, in bytes. The first two are one piece of memory, for the firmware's own area and
   /// its auxiliary area. The firmware reports only during bring-up how much it needs (captures: 6
   /// MiB and 9 MiB). If there is too little, the bring-up fails with driver_error::exceeds_limits.
-  /// The others are one arena.
+  /// Each of the other figures bounds memory of its own.
   std::size_t firmware_bytes = std::size_t{8} << 20;
   std::size_t auxiliary_bytes = std::size_t{12} << 20;
   std::size_t context_bytes = std::size_t{6} << 20;

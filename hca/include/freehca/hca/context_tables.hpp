@@ -61,12 +61,17 @@ class context_tables {
   context_tables(const context_tables&) = delete;
   context_tables& operator=(const context_tables&) = delete;
 
-  /// All arguments outlive the tables. `storage` has storage_bytes_for(b) bytes, aligned to 16.
-  void open(const budget& b, const context_layout& layout, const platform& host, channel& commands,
-            dma_arena& arena, std::byte* storage);
+  /// All arguments outlive the tables. `memory` has b.context_bytes bytes for the blocks, in whole
+  /// pages. `storage` has storage_bytes_for(b) bytes, aligned to 16. Errors: those of
+  /// dma_arena::open().
+  status open(const budget& b, const context_layout& layout, const platform& host,
+              channel& commands, const dma_region& memory, std::byte* storage);
   /// No context memory may be lent: see forget().
   void close();
   bool is_open() const { return blocks_ != nullptr; }
+  /// The memory of the blocks.
+  dma_arena& arena() { return arena_; }
+  const dma_arena& arena() const { return arena_; }
 
   /// Maps the objects of two ranges. The ranges are of different groups, and the second may be
   /// empty. The request completes when these objects have context memory in all tables of their
@@ -188,7 +193,7 @@ class context_tables {
   const context_layout* layout_ = nullptr;
   platform platform_;
   channel* commands_ = nullptr;
-  dma_arena* arena_ = nullptr;
+  dma_arena arena_;
   block* blocks_ = nullptr;
   // The entries of the MAP_ICM that is being made or in flight.
   layouts::image<layouts::map_entry>* entries_ = nullptr;
@@ -227,7 +232,8 @@ constexpr std::size_t context_tables::storage_bytes_for(const budget& b) {
   for (unsigned t = 0; t < context_tables_count; ++t)
     blocks += context_layout::most_blocks(b, static_cast<context_table>(t));
   return layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>) +
-         blocks * sizeof(block);
+         blocks * sizeof(block) +
+         dma_arena::storage_bytes_for(b.context_bytes + dma_arena::page - 1);
 }
 
 }  // namespace freehca

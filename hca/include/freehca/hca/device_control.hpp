@@ -26,8 +26,7 @@ class device_control {
   dma_arena doorbells;       ///< doorbell records, unit 64
   freehca::reactor reactor;  ///< the control owner's
   channel commands{reactor};
-  dma_region areas;        ///< memory for the areas that are lent to the firmware as a whole
-  dma_region event_rings;  ///< see device_plan
+  dma_region areas;  ///< memory for the areas that are lent to the firmware as a whole
   /// The entries of one MAP_FA or MAP_ICM_AUX.
   layouts::image<layouts::map_entry>* area_entries = nullptr;
   context_layout layout;
@@ -39,6 +38,7 @@ class device_control {
   /// Allocates the DMA memory and divides it. All arguments outlive this object.
   status open(const budget& b, const platform& p, std::byte* storage);
   void close();
+  const dma_region& block() const { return block_; }  ///< all of the memory: see device_plan
   status open_commands(const mmio_region& hcr);
   status open_contexts(const capabilities& can);
   status open_numbers(const mmio_region& pages, const capabilities& can);

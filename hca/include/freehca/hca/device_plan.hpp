@@ -21,8 +21,8 @@ struct device_plan {
   std::size_t slots, contexts, area_entries, qps, srqs, cqs, eqs, mpts, mtts, pds, keys, uars,
       arena, doorbell_arena, storage_bytes;
   // DMA block
-  std::size_t completion_ring_bytes, asynchronous_ring, areas, arena_at, arena_bytes, mailboxes,
-      doorbells, dma_bytes, alignment;
+  std::size_t arena_bytes, areas, context_memory, context_bytes, event_rings, completion_ring_bytes,
+      asynchronous_ring, mailboxes, doorbells, dma_bytes, alignment;
 
   static constexpr unsigned log_pds = 12;  ///< a protection domain costs only one bit
   static constexpr unsigned most_log_eq_entries = 20;
@@ -44,21 +44,24 @@ struct device_plan {
 
   constexpr explicit device_plan(const budget& b) {
     constexpr std::size_t page = dma_arena::page;
-    const auto whole_pages = [](std::size_t n) { return (n + page - 1) / page * page; };
-    // The rings of the event queues come first, the asynchronous queue's last. Each is aligned to
-    // its size, a power of two.
+    const auto round_up = [](std::size_t n, std::size_t to) { return (n + to - 1) / to * to; };
+    const auto whole_pages = [round_up](std::size_t n) { return round_up(n, page); };
+    // The arena of rings comes first, so that its rings are aligned as well as possible.
+    arena_bytes = areas = whole_pages(b.queue_bytes);
+    context_memory = areas + whole_pages(b.firmware_bytes) + whole_pages(b.auxiliary_bytes);
+    context_bytes = whole_pages(b.context_bytes);
+    // Each ring of an event queue is aligned to its size, a power of two. The asynchronous queue's
+    // is the last.
     completion_ring_bytes = whole_pages(queues::eq::ring_bytes(log_completion_eq_entries(b), 64));
     const std::size_t ring =
         whole_pages(queues::eq::ring_bytes(log_asynchronous_eq_entries(b), 64));
+    event_rings = round_up(context_memory + context_bytes, completion_ring_bytes);
     asynchronous_ring =
-        (b.completion_event_queues * completion_ring_bytes + ring - 1) / ring * ring;
+        round_up(event_rings + b.completion_event_queues * completion_ring_bytes, ring);
     alignment = page << b.log_largest_lent_run;
     if (alignment < completion_ring_bytes) alignment = completion_ring_bytes;
     if (alignment < ring) alignment = ring;
-    areas = asynchronous_ring + ring;
-    arena_at = areas + whole_pages(b.firmware_bytes) + whole_pages(b.auxiliary_bytes);
-    arena_bytes = whole_pages(b.context_bytes) + whole_pages(b.queue_bytes);
-    mailboxes = arena_at + arena_bytes;
+    mailboxes = asynchronous_ring + ring;
     doorbells = mailboxes + channel::mailbox_bytes_for(b.command_slots);
     dma_bytes = doorbells + whole_pages(b.doorbell_bytes);
 
