@@ -31,7 +31,7 @@ void dma_arena::close() {
   units_ = units_out_ = 0;
 }
 
-result<dma_region> dma_arena::allocate(std::size_t bytes, std::size_t alignment) {
+result<dma_region> dma_arena::find(std::size_t bytes, std::size_t alignment, bool at_either_end) {
   if (!is_open()) return status(driver_error::bad_state, budget_);
   if (bytes == 0 || !is_power_of_two(alignment)) return status(driver_error::bad_argument, budget_);
   const std::size_t count = bytes / unit_ + (bytes % unit_ != 0 ? 1 : 0);
@@ -41,16 +41,19 @@ result<dma_region> dma_arena::allocate(std::size_t bytes, std::size_t alignment)
   const std::size_t phase = static_cast<std::size_t>(block_.device_address / unit_) & (step - 1);
   std::size_t first = lowest_free_;
   while (count <= units_ && first <= units_ - count) {
-    first = next_free(first);
+    first = next(first, false);
     first += (step - ((first + phase) & (step - 1))) & (step - 1);
     if (first > units_ - count) break;
-    std::size_t length = 0;
-    while (length < count && !taken(first + length)) ++length;
-    if (length == count) {
+    const std::size_t end = next(first, true);
+    if (end - first >= count) {
+      const std::uint64_t at_begin = block_.device_address + first * unit_;
+      const std::uint64_t at_end = block_.device_address + (end - count) * unit_;
+      for (std::size_t bit = unit_; at_either_end && bit < bytes && (at_end & bit) == 0; bit <<= 1)
+        if ((at_begin & bit) != 0) first = end - count;
       mark(first, count, true);
       return block_.part(first * unit_, count * unit_);
     }
-    first += length + 1;
+    first = end + 1;
   }
   return status(driver_error::no_memory, budget_);
 }
@@ -72,15 +75,15 @@ void dma_arena::mark(std::size_t first, std::size_t count, bool take) {
     used_[i / 64] ^= std::uint64_t{1} << i % 64;
     units_out_ = take ? units_out_ + 1 : units_out_ - 1;
   }
-  if (take && first <= lowest_free_) lowest_free_ = next_free(first);
+  if (take && first <= lowest_free_) lowest_free_ = next(first, false);
   else if (!take && first < lowest_free_) lowest_free_ = first;
 }
 
-std::size_t dma_arena::next_free(std::size_t from) const {
+std::size_t dma_arena::next(std::size_t from, bool used) const {
   while (from < units_) {
-    const std::uint64_t free_bits = ~used_[from / 64] >> from % 64;
-    if (free_bits != 0) {
-      const std::size_t at = from + layouts::lowest_bit(free_bits);
+    const std::uint64_t found = (used ? used_[from / 64] : ~used_[from / 64]) >> from % 64;
+    if (found != 0) {
+      const std::size_t at = from + layouts::lowest_bit(found);
       return at < units_ ? at : units_;
     }
     from = (from / 64 + 1) * 64;

@@ -66,12 +66,7 @@ status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size
                          std::size_t requests, page_list& pages) {
   if (requests != 0)
     FREEHCA_TRY(get(requests_.allocate(requests * sizeof(queues::posted_request)), object.slots));
-  // A ring that is aligned to its size needs one translation entry (Linux 6.1 alloc.c
-  // mlx4_buf_direct_alloc). A larger alignment than the size is a multiple of would leave gaps
-  // between the rings.
-  dma_arena& arena = *source_.arena;
-  if (!get(arena.allocate(ring_bytes, ring_bytes & (~ring_bytes + 1)), object.ring).ok())
-    FREEHCA_TRY(get(arena.allocate(ring_bytes), object.ring));
+  FREEHCA_TRY(get(source_.arena->allocate_ring(ring_bytes), object.ring));
   if (record_bytes != 0) FREEHCA_TRY(get(source_.doorbells->allocate(record_bytes), object.record));
   object.log_page = 12;
   while ((object.ring.device_address >> object.log_page & 1) == 0 &&
@@ -79,6 +74,8 @@ status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size
     ++object.log_page;
   pages = page_list(object.ring, object.log_page);
   return take_translations(object, pages.pages());
+  // The pages of the translation are as large as the address of the ring is aligned, up to one page
+  // for the whole ring (Linux 6.1 alloc.c mlx4_buf_direct_alloc).
 }
 
 void verbs::strip(object_record& object) {

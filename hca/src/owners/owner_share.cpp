@@ -34,10 +34,7 @@ void owner_share::open(const budget& d, const verbs_budget& objects, const share
 }
 
 status owner_share::take_memory(device_control& from) {
-  // Aligned as the rings in it will be (verbs::take_rings), if the arena has such a place.
-  const std::size_t bytes = size_.queue_bytes;
-  result<dma_region> rings = from.arena.allocate(bytes, bytes & (~bytes + 1));
-  if (!rings.ok()) rings = from.arena.allocate(bytes);
+  const result<dma_region> rings = from.arena.allocate_ring(size_.queue_bytes);
   if (!rings.ok()) return rings.error();
   const result<dma_region> records = from.doorbells.allocate(size_.doorbell_bytes);
   status s = records.ok() ? status() : records.error();

@@ -326,6 +326,55 @@ TEST_F(objects_test, what_runs_out_is_named) {
   EXPECT_EQ(counts(rig), before);
 }
 
+TEST(ring_memory, is_enough_for_rings_of_exactly_its_size) {
+  rig_options how = exact();
+  how.budget.queue_bytes = 34 * dma_arena::page;
+  verbs_rig rig(how);
+  create_completion_queue create[4];
+  const std::size_t bytes[] = {4096, 65536, 4096, 65536};
+  for (unsigned i = 0; i < 4; ++i) {
+    const std::size_t entries = bytes[i] / rig.adapter.capabilities().cqe_bytes;
+    create[i].start(rig.objects, {.entries = static_cast<std::uint32_t>(entries - 1)});
+    const status s = rig.await(create[i]);
+    EXPECT_TRUE(s.ok()) << i << ": " << words(s);
+  }
+  EXPECT_EQ(rig.adapter.arena().bytes_out(), how.budget.queue_bytes);
+  for (create_completion_queue& c : create) {
+    destroy_completion_queue destroy;
+    destroy.start(rig.objects, c.made());
+    EXPECT_TRUE(rig.await(destroy).ok());
+  }
+}
+
+TEST(ring_memory, that_is_not_aligned_costs_translation_entries_and_works) {
+  verbs_rig rig(exact());
+  dma_arena& arena = rig.adapter.arena();
+  constexpr std::size_t page = dma_arena::page;
+  // The free memory begins at the third page and ends at an odd one.
+  const result<dma_region> all = arena.allocate(arena.block().bytes);
+  ASSERT_TRUE(all.ok());
+  const dma_region& taken = all.value();
+  arena.free(taken.part(2 * page, taken.bytes - 3 * page));
+  {
+    rc_pair pair(rig,
+                 {.sends = 100, .receives = 100, .gather = 4, .scatter = 4, .inline_bytes = 400});
+    pair.connect();
+    const queue_pair& queue = *rig.objects.find(pair.queue[0]);
+    EXPECT_EQ(queue.log_page, 12u);
+    EXPECT_EQ(queue.translation_count, queue.ring.bytes / page);
+    EXPECT_GT(queue.translation_count, 1u << number_spaces::log_mtt_unit);
+    for (unsigned i = 0; i < 300; ++i) {  // each ring more than once
+      ASSERT_TRUE(pair.receive(1).post_and_ring({.wr_id = i}).ok());
+      ASSERT_TRUE(work_requests::post_and_ring(pair.send(0), {.wr_id = i}).ok());
+      ASSERT_TRUE(pair.next(0).ok());
+      EXPECT_EQ(pair.next(1).wr_id, i);
+    }
+  }
+  arena.free(taken.part(0, 2 * page));
+  arena.free(taken.part(taken.bytes - page, page));
+  EXPECT_EQ(rig.machine.adapter().complaints(), 0u);
+}
+
 TEST_F(objects_test, a_refused_region_is_unwound) {
   mr_handle first;
   ASSERT_TRUE(create(first, region_attributes()).ok());

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/hal/dma_arena.hpp>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <vector>
@@ -85,6 +86,37 @@ TEST_F(arena_test, alignment_counts_in_device_addresses) {
   EXPECT_EQ(c.value().device_address, 0x10000u);
   EXPECT_FALSE(arena.allocate(page, 16 * page).ok());
   for (const auto& r : {a, b, c}) arena.free(r.value());
+}
+
+TEST_F(arena_test, rings_take_the_end_that_is_aligned_better) {
+  open(40, 0x10'0000);
+  const auto small = arena.allocate_ring(page), large = arena.allocate_ring(16 * page),
+             middle = arena.allocate_ring(4 * page), odd = arena.allocate_ring(3 * page);
+  EXPECT_EQ(small.value().device_address, 0x10'0000u) << "no end is better";
+  EXPECT_EQ(large.value().device_address, 0x11'8000u) << "the end is aligned to 8 pages";
+  EXPECT_EQ(middle.value().device_address, 0x11'4000u);
+  EXPECT_EQ(odd.value().device_address, 0x10'1000u) << "both ends are odd";
+  for (const auto& r : {small, large, middle, odd}) arena.free(r.value());
+  EXPECT_TRUE(arena.allocate_ring(~std::size_t{0}).error().is(driver_error::no_memory));
+  EXPECT_TRUE(arena.allocate_ring(0).error().is(driver_error::bad_argument));
+}
+
+TEST_F(arena_test, rings_of_exactly_all_of_it_fit_in_any_order) {
+  std::mt19937 random(11);
+  for (unsigned round = 0; round < 2000; ++round) {
+    const std::size_t pages = 1 + random() % 70;
+    open(pages, 0x10'0000 + random() % 32 * page);
+    std::vector<dma_region> out;
+    for (std::size_t left = pages; left > 0;) {
+      const std::size_t n = std::min<std::size_t>(left, std::size_t{1} << random() % 6);
+      const auto ring = arena.allocate_ring(n * page);
+      ASSERT_TRUE(ring.ok()) << n << " of " << left << " pages, round " << round;
+      out.push_back(ring.value());
+      left -= n;
+    }
+    for (const dma_region& r : out) arena.free(r);
+    arena.close();
+  }
 }
 
 TEST_F(arena_test, a_part_of_a_run_may_go_back_first) {

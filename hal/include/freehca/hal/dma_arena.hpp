@@ -42,7 +42,15 @@ class dma_arena {
   /// user left. `bytes` of the returned region is rounded up to the unit. Errors:
   /// driver_error::no_memory, ::bad_argument, ::bad_state (the arena is not open). Each has the
   /// budget in `where`.
-  result<dma_region> allocate(std::size_t bytes, std::size_t alignment = 1);
+  result<dma_region> allocate(std::size_t bytes, std::size_t alignment = 1) {
+    return find(bytes, alignment, false);
+  }
+
+  /// Allocates a run like allocate(), at the begin or at the end of the first free range that is
+  /// large enough. It takes the end if the address there is aligned to a larger power of two, so
+  /// that the run needs fewer translation entries. No run leaves a gap beside it: as long as
+  /// nothing is freed and all runs come from here, the free memory is one range.
+  result<dma_region> allocate_ring(std::size_t bytes) { return find(bytes, 1, true); }
 
   /// Frees a whole run from allocate(), or a part of one that is aligned to the unit. The device
   /// must no longer use the run.
@@ -61,7 +69,9 @@ class dma_arena {
  private:
   bool taken(std::size_t unit) const { return (used_[unit / 64] >> unit % 64 & 1) != 0; }
   void mark(std::size_t first, std::size_t count, bool take);
-  std::size_t next_free(std::size_t from) const;
+  /// Returns the first unit from `from` on that is used, or that is free. units_ if there is none.
+  std::size_t next(std::size_t from, bool used) const;
+  result<dma_region> find(std::size_t bytes, std::size_t alignment, bool at_either_end);
 
   dma_region block_;
   std::uint64_t* used_ = nullptr;
