@@ -7,6 +7,7 @@
 #include <set>
 
 #include <freehca/hca/port_operation.hpp>
+#include <freehca/layouts/mtt.hpp>
 
 #include "device_rig.hpp"
 
@@ -255,6 +256,29 @@ TEST(context_bytes, are_all_that_context_memory_takes) {
   EXPECT_TRUE(rig.await(back).ok());
   EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
   EXPECT_TRUE(rig.adapter.holdings().none());
+}
+
+/// The first command has room for the blocks of the first range alone.
+TEST_F(context_memory, a_second_range_that_is_refused_gives_the_first_back) {
+  rig.machine.adapter().judge_commands([this](opcode code, std::uint32_t) {
+    using fate = model::command_verdict::fate;
+    model::command_verdict verdict;
+    if (code == opcode::map_icm && ++commands[code] == 2)
+      verdict = {fate::refuse, layouts::command_status::icm_error};
+    return verdict;
+  });
+  constexpr std::uint32_t entries = layouts::map_entries_per_mailbox * 4096 / layouts::mtt::bytes;
+  context_request r;
+  rig.adapter.contexts().map(r, {context_group::mtt, entries / 4, entries},
+                             {context_group::qp, far, 1});
+  EXPECT_TRUE(rig.await(r).is(layouts::command_status::icm_error));
+  EXPECT_EQ(commands[opcode::map_icm], 2u);
+  EXPECT_TRUE(
+      rig.run([&] { return rig.machine.counter("icm_pages") == before; }, clock::seconds(1)));
+  EXPECT_FALSE(rig.adapter.contexts().mapped(context_group::mtt, entries));
+  EXPECT_FALSE(rig.adapter.contexts().mapped(context_group::qp, far));
+  EXPECT_TRUE(map(far).ok()) << "the numbers can be used";
+  EXPECT_TRUE(unmap(far).ok());
 }
 
 /// Pages that UNMAP_ICM could not ask for come back when the command in doubt is answered, whoever
