@@ -4,6 +4,8 @@
 // The resources of objects. Only this file gives them back.
 #include <freehca/hca/objects/verbs.hpp>
 
+#include <initializer_list>
+
 namespace freehca {
 
 namespace {
@@ -40,6 +42,10 @@ result<object_record*> verbs::take(const kind& what) {
   if (objects == nullptr) return status(driver_error::unsupported, what.facts.item);
   object_record* const object = objects->take();
   if (object == nullptr) return status(driver_error::no_resource, what.facts.item);
+  // The last object in this place of the slab may have had translations.
+  if (what.is_device_object)
+    for (const lease_kind k : {lease_kind::mapping, lease_kind::buffer})
+      static_cast<device_object*>(object)->at_risk.set_amount(k, 0);
   object->state = object_record::phase::creating;
   return object;
 }
@@ -68,14 +74,14 @@ status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size
     FREEHCA_TRY(get(requests_.allocate(requests * sizeof(queues::posted_request)), object.slots));
   FREEHCA_TRY(get(source_.arena->allocate_ring(ring_bytes), object.ring));
   if (record_bytes != 0) FREEHCA_TRY(get(source_.doorbells->allocate(record_bytes), object.record));
+  // The pages of the translation are as large as the address of the ring is aligned, up to one page
+  // for the whole ring (Linux 6.1 alloc.c mlx4_buf_direct_alloc).
   object.log_page = 12;
   while ((object.ring.device_address >> object.log_page & 1) == 0 &&
          std::size_t{1} << object.log_page < object.ring.bytes)
     ++object.log_page;
   pages = page_list(object.ring, object.log_page);
   return take_translations(object, pages.pages());
-  // The pages of the translation are as large as the address of the ring is aligned, up to one page
-  // for the whole ring (Linux 6.1 alloc.c mlx4_buf_direct_alloc).
 }
 
 void verbs::strip(object_record& object) {
