@@ -29,7 +29,7 @@ struct budget {
   unsigned log_asynchronous_eq_entries = 8;
   unsigned log_completion_eq_entries = 10;
   unsigned command_slots = 16;  ///< commands in flight or in doubt; the firmware may allow fewer
-  /// Pages of the largest run in an entry of MAP_FA or MAP_ICM_AUX names; 0: single pages.
+  /// Pages in the largest entry of MAP_FA and MAP_ICM_AUX; 0: single pages.
   unsigned log_largest_lent_run = 8;
 
   /// A block of context memory that has no user is kept as a spare block, in case it is needed
