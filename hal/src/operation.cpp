@@ -28,8 +28,8 @@ void operation::drop() {
   if (outcome_.ok() && state_ != phase::ended) outcome_ = driver_error::cancelled;
   if (cancel_ != nullptr) cancel_(*this, owner_);
   if (!done()) complete(outcome_);
-  // This call is the last access to the operation. The callback must not restart the operation,
-  // which is about to be destroyed.
+  // The call of on_drop is the last access to the operation. The callback must not restart the
+  // operation: the destructor that called drop() is about to end its life.
   if (on_drop != nullptr) on_drop(*this, context_);
 }
 

@@ -82,8 +82,8 @@ void device::connect_events(event_context& e) {
 void device::on_interrupt(unsigned vector) noexcept {
   const unsigned vectors = vectors_.load(std::memory_order_relaxed);
   const unsigned queues = 1 + setup_.budget.completion_event_queues;
-  // If there are at least two vectors, queue 0 has vector 0, and the other queues share the other
-  // vectors in turn. The queues of one vector are therefore `vectors` - 1 apart.
+  // If there are at least two vectors, event queue 0 has vector 0, and the other event queues share
+  // the other vectors in turn. The event queues of one vector are therefore `vectors` - 1 apart.
   const unsigned step = vectors < 2 ? 1 : vector == 0 ? queues : vectors - 1;
   for (unsigned queue = vector; queue < queues; queue += step) events_[queue].notify();
 }

@@ -107,8 +107,8 @@ void device::wait_for_late_answers() {
     state_ = device_state::failed;
     return;
   }
-  // Refused operations do not count. Otherwise a callback that starts one again and again would
-  // block the undo.
+  // Operations that were refused and wait for their callbacks do not delay the undo of the
+  // bring-up. A callback that starts a refused operation again and again would delay it for ever.
   if (control_.commands.slots_in_use() + control_.commands.queued() > 0 ||
       !control_.contexts.idle())
     return;
@@ -155,7 +155,8 @@ void device::close() {
   static_cast<void>(function_.repair());
   control_.close();
   state_ = device_state::closed;
-  // Complete the operations that have ended, because poll() need not be called any more.
+  // Calls the callbacks of operations that have ended. A program need not call poll() of a closed
+  // device, which would do so.
   control_.reactor.deliver();
 }
 

@@ -64,7 +64,8 @@ status device::steps::reset(device& d) {
         d.sequence_.patience = clock::after(now, answer_limit);
         return again(d, registers_answer);
       }
-      // Save before the semaphore is taken. If a process dies while it holds the semaphore, only a
+      // The configuration space is saved before the flash semaphore is taken, so that the semaphore
+      // is held for a short time only. If a process dies while it holds the semaphore, only a
       // bring-up with take_over can reset the card.
       FREEHCA_TRY(d.function_.save());
       d.sequence_.patience = clock::after(now, flash_semaphore_limit);

@@ -139,8 +139,8 @@ void adapter::vacate(place& p) {
   end_waiting(p, driver_error::stale_handle);
   if (p.now == place::use::left) --left_;
   if (p.memory.bytes != 0 && !p.is_program_memory) {
-    // Otherwise the last stores of the program might be written back after the device has got the
-    // memory.
+    // The last stores of the program are in memory before the memory has another user. A cache that
+    // is not coherent might write them back later, over what the device has stored by then.
     cache::clean(p.memory.host, p.memory.bytes);
     device_.arena().free(p.memory);
   }

@@ -161,7 +161,7 @@ void queue_pair::request_failed(queues::qp_rings& rings, bool sent) noexcept {
   auto& pair = static_cast<queue_pair&>(*static_cast<queue_object*>(rings.owner));
   const bool send_queue_alone = sent && pair.service->code != qp_service::rc;
   if (!send_queue_alone) {
-    // The reset dropped the completions of requests that were posted before it.
+    // A queue pair in RESET stays there: TO_RESET dropped the requests whose completion this is.
     if (pair.qp_state != qp_state::reset) pair.qp_state = qp_state::error;
   } else if (pair.qp_state == qp_state::rts) {
     pair.qp_state = qp_state::sq_error;

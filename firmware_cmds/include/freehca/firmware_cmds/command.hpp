@@ -94,8 +94,8 @@ class command : public operation, public list_place<channel> {
 
   command_request request;
 
-  /// Called before submit(). Before the command completes, each lease returns to its owner or goes
-  /// into doubt.
+  /// Puts the resource of a lease at risk. Called before submit(). When the command completes, the
+  /// resource is free again, or in doubt: see lease::in_doubt().
   void put_at_risk(lease& l) {
     FREEHCA_ASSERT(where() == phase::idle || where() == phase::done);
     at_risk_.push_back(l);

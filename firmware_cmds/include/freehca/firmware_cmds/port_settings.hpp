@@ -53,7 +53,7 @@ struct config_mad_demux : family<opcode::mad_demux, layouts::mad_demux, nothing,
   }
 };
 
-/// Makes the eight QPs from `base_qpn` on the special QPs. With `base_qpn` 0 there are no special
+/// Makes QPs `base_qpn` to `base_qpn` + 7 the special QPs. If `base_qpn` is 0, there are no special
 /// QPs.
 struct conf_special_qp : family<opcode::conf_special_qp, nothing, nothing> {
   static void aim(command_request& r, std::uint32_t base_qpn) { r.input_modifier = base_qpn; }

@@ -85,8 +85,8 @@ class operation : public list_node, public list_place<reactor> {
     callback_ = f;
     context_ = context;
   }
-  /// Like then(), but drop() calls f too. A coroutine that waits for the operation would otherwise
-  /// never learn of its end.
+  /// Like then(), but f is also called if the operation is destroyed while it is under way. A
+  /// coroutine that waits for such an operation would otherwise wait for ever.
   void then_always(callback f, void* context) {
     then(f, context);
     tells_drop_ = true;

@@ -80,9 +80,10 @@ struct context_layout {
         &budget::log_mpts, &budget::log_mtts, &budget::log_mcgs};
     return b.*logs[static_cast<unsigned>(g)];
   }
-  /// Returns the maximum number of blocks of a table. The user must provide the storage before the
-  /// device reports its entry sizes. The storage is therefore sized for the entries of the known
-  /// cards. If the entries are larger, each block has several pages.
+  /// Returns the maximum number of blocks of a context table, for the size of their records. The
+  /// user provides the storage of the records before the device reports its entry sizes. The number
+  /// is therefore that of the known cards' entries, with blocks of one page. If the entries of a
+  /// card are larger, each block has several pages.
   static constexpr std::size_t most_blocks(const budget& b, context_table t) {
     const unsigned objects = log_objects_for(b, group_of(t)), block = smallest_log_block(b, t);
     return objects <= block ? 1 : std::size_t{1} << (objects - block);

@@ -188,7 +188,8 @@ class device {
   unsigned completion_contexts() const { return completion_contexts_; }
   event_context& completion_context(unsigned i) { return events_[i + 1]; }
   event_context& asynchronous_context() { return events_[0]; }
-  /// True if an event owner (event_verbs) polls completion context `i`.
+  /// True if an event owner (event_verbs) polls completion context `i`, false if the control owner
+  /// does.
   bool has_owner(unsigned i) const { return owners_.at(i) != nullptr; }
   /// The name of the event owner that a sequence waits for, or null. The sequence continues when
   /// this owner has polled and has stopped using the device that was reset.

@@ -64,7 +64,8 @@ class device_sequence {
   /// from now on.
   void device_forgot() { forgotten_ = true; }
 
-  /// Begins a sequence: up from the first step, or down from the last step that was reached.
+  /// Begins a sequence: runs the steps up from the first one, or undoes them down from the last one
+  /// that was begun.
   void start(operation& done, operation::callback stopped, void* owner, goal towards);
   /// Makes `done` wait for the end of the sequence that runs already.
   void join(operation& done, operation::callback stopped, void* owner);

@@ -35,8 +35,9 @@ struct cq_resources {
 /// A completion queue. It issues no commands. All functions are called by one owner thread, which
 /// also owns the queue pairs whose requests complete here.
 ///
-/// An entry's last 64-bit word has its owner bit; one load of it sees that bit and, with it, which
-/// WQE it is and how it ended.
+/// The last 64-bit word of an entry has the owner bit, the WQE index and the opcode. One load of
+/// this word is therefore enough to see that the entry is valid, which WQE it is about, and whether
+/// the WQE succeeded.
 class cq {
  public:
   static constexpr std::size_t ring_bytes(unsigned log_entries, unsigned entry_bytes) {
@@ -151,8 +152,8 @@ class cq {
   std::uint64_t lap_of(std::uint32_t counter) const {
     return (counter & (mask_ + 1)) != 0 ? owner : 0;
   }
-  /// True if the next entry is in the same cache line. The write-back of a store to this entry then
-  /// writes to the next entry too.
+  /// True if the next entry of the completion queue is in the same cache line. The write-back of a
+  /// store to this entry would then overwrite what the device has written to the next one.
   bool shares_its_line(std::uint32_t counter) const {
     return log_stride_ == 5 && (counter & 1) == 0;
   }

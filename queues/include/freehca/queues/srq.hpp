@@ -37,7 +37,8 @@ struct srq_shape {
   friend constexpr bool operator==(const srq_shape&, const srq_shape&) = default;
 };
 
-/// Returns the smallest shape for `requests` receives of `scatter` data segments each. Error:
+/// Returns the smallest ring of a shared receive queue that holds `requests` receives of `scatter`
+/// data segments each. Error:
 /// driver_error::bad_argument (more than 32767 receives or 127 segments).
 constexpr result<srq_shape> srq_shape_for(std::uint32_t requests, unsigned scatter) {
   if (requests > 0x7fff || scatter > 127) return status(driver_error::bad_argument);

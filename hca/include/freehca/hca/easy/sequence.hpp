@@ -15,13 +15,13 @@ struct place;
 
 /// An operation of several parts. The parts are operations too and run one after the other. If a
 /// part fails, if the sequence is cancelled, or if its deadline passes, the sequence undoes the
-/// parts that have succeeded and then ends. If the firmware has not answered a part, the adapter
-/// takes back the resources of that part after the late answer, or by a reset. If a sequence is
-/// destroyed while it is under way, it ends in the same way. The adapter then undoes the parts that
-/// have succeeded.
+/// parts that have succeeded and then ends. If the firmware has not answered a part, the
+/// easy::adapter takes back the resources of that part after the late answer, or by a reset. If a
+/// sequence is destroyed while it is under way, the easy::adapter undoes the parts that have
+/// succeeded.
 ///
-/// A class with parts calls drop() in its destructor. While dropped() is true, its advancer starts
-/// no part.
+/// The parts are members of a class that derives from this one. The destructor of that class calls
+/// drop(). While dropped() is true, the function that starts the next part starts none.
 class sequence : public operation {
  public:
   /// Like operation::set_deadline(), but also has an effect on a sequence that is under way.

@@ -56,7 +56,8 @@ struct interface_lack {
 /// time.
 status query_interface(const char* name, std::uint32_t version, interface_head* table,
                        std::uint32_t bytes);
-/// The same among `count` tables that the caller names. The program then links these tables only.
+/// Like query_interface(), but searches only the `count` interface tables that the caller names.
+/// The program then links no other interface table.
 status find_interface(const offered_interface* const* among, std::size_t count, const char* name,
                       std::uint32_t version, interface_head* table, std::uint32_t bytes);
 template <std::size_t N>

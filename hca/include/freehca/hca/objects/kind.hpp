@@ -51,8 +51,9 @@ struct kind_facts {
   command_request (*destroying)(std::uint32_t number) = nullptr;
 };
 
-/// Identifies a kind by its address. It does not refer to the functions of the kind. A lookup by
-/// handle therefore does not link a kind of which the program creates no object.
+/// A tag of a kind. Each kind has one tag, and tags are compared by their addresses. A tag does not
+/// refer to the functions of its kind. A lookup by handle, which compares tags, therefore links no
+/// kind of which the program creates no object.
 struct kind_identity {
   /// The kind that this kind can stand in for. Null only for `void`.
   const kind_identity* base = nullptr;
