@@ -63,9 +63,9 @@ struct rq_resources {
 /// stores its own end segment.
 class rq {
  public:
-  /// Uses the caller's memory until close(). Empties the ring and zeroes the doorbell record. Error:
-  /// driver_error::bad_argument (a shape that the hardware does not have, missing or too little
-  /// memory, a misaligned record, or a most_scatter beyond the shape).
+  /// Uses the caller's memory until close(). Empties the ring and zeroes the doorbell record.
+  /// Error: driver_error::bad_argument (a shape that the hardware does not have, missing or too
+  /// little memory, a misaligned record, or a most_scatter beyond the shape).
   status open(const rq_resources& resources);
   void close() {
     ring_ = nullptr;
