@@ -89,10 +89,6 @@ ROOMS = {
         [f"{HCA}/objects", "hca/src/objects"],
         *("the engine, which names no kind", 2, 2),
     ),
-    "hca: owners": (
-        [f"{HCA}/owners", "hca/src/owners"],
-        *("a thread of its own", 0.0, 1),
-    ),
     "hca": (["hca"], "device: bring-up, memory, ports, reset", 2, 2),
     "vfio_host": (["vfio_host"], "port to Linux", 0.5, 1),
     "vfio_user_host": (["vfio_user/host", "vfio_user/blocking"], "port to a socket", 6.2, 1),

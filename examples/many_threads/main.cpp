@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <freehca/blocking/session.hpp>
-#include <freehca/hca/owners/event_verbs.hpp>
+#include <freehca/hca/objects/verbs.hpp>
 
 using namespace freehca;
 
@@ -27,7 +27,7 @@ struct alignas(16) unit {
 };
 struct worker {
   std::vector<unit> storage;
-  event_verbs objects;
+  verbs objects;
   dma_region memory;
   status outcome;
   std::thread thread;
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
   for (unsigned i = 0; i < threads; ++i) {
     worker& w = workers[i];
     w.memory = hca.arena().allocate(4096).value();
-    w.storage.resize(event_verbs::storage_bytes(size.budget, kinds, {}) / sizeof(unit));
+    w.storage.resize(verbs::event_owner_storage_bytes(kinds) / sizeof(unit));
     w.outcome = w.objects.open(hca, kinds, {.completion_context = i}, w.storage.data()->bytes,
                                w.storage.size() * sizeof(unit));
     w.thread = std::thread([&w, &running, lid = hca.port(1).lid] {

@@ -75,7 +75,8 @@ void device::connect_events(event_context& e) {
   // All asynchronous events go to the first queue, even if an event owner has the object.
   if (&e == &events_[0])
     e.device_.relay = [](void* self, const layouts::image<layouts::eqe>& event) noexcept {
-      return static_cast<device*>(self)->owners_.relay(event);
+      device& d = *static_cast<device*>(self);
+      return d.owners_.relay(d.control_.numbers, event);
     };
 }
 

@@ -28,6 +28,18 @@ void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32
   for (std::size_t i = 0; i < (end_ + std::size_t{63}) / 64; ++i) used_[i] = 0;
 }
 
+void number_allocator::keep_owners() {
+  owners_ = reinterpret_cast<std::uint8_t*>(used_) + storage_bytes_for(end_);
+  for (std::uint32_t i = 0; i < end_; ++i) owners_[i] = 0;
+}
+
+bool number_allocator::has_alike(std::uint8_t owner, std::uint32_t number,
+                                 std::uint32_t places) const {
+  for (std::uint32_t n = number & (places - 1); owners_ != nullptr && n < end_; n += places)
+    if (owners_[n] == owner) return true;
+  return false;
+}
+
 /// Returns the first taken unit of [unit, end), or `end` if all are free.
 std::uint32_t number_allocator::first_taken(std::uint32_t unit, std::uint32_t end) {
   while (unit < end) {
@@ -124,6 +136,7 @@ void number_allocator::free(std::uint32_t first, std::uint32_t count) {
   const std::uint32_t unit = first >> log_unit_;
   FREEHCA_ASSERT(used_ != nullptr && unit >= first_ && unit < end_ && units <= end_ - unit);
   if (used_ == nullptr || unit < first_ || unit >= end_ || units > end_ - unit) return;
+  set_owner(first, 0);
   run& longest = resting_[rests_++ % resting];
   end_rest(longest);
   longest = {unit, units};

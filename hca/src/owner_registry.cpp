@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/hca/owner_registry.hpp>
 
-#include <freehca/hca/owner_link.hpp>
+#include <freehca/hca/events.hpp>
 
 namespace freehca {
 
@@ -23,7 +23,7 @@ void owner_registry::fail(status why) {
     if (owner == nullptr || owner->is != owner_state::working || owner->failure_reported) continue;
     owner->failure_reported = true;
     owner->why_failed = why;
-    owner->mail->put(owner->failed);
+    owner->mail.put(owner->failed);
   }
 }
 
@@ -33,7 +33,7 @@ bool owner_registry::ask_to_stop() {
     if (owner == nullptr || owner->is != owner_state::working) continue;
     asked = true;
     owner->is = owner_state::stopping;
-    owner->mail->put(owner->stop);
+    owner->mail.put(owner->stop);
   }
   return asked;
 }
@@ -48,7 +48,7 @@ void owner_registry::request_release() {
   for (owner_link* const owner : links_) {
     if (owner == nullptr || owner->is >= owner_state::releasing) continue;
     owner->is = owner_state::releasing;
-    owner->mail->put(owner->release);
+    owner->mail.put(owner->release);
   }
 }
 
@@ -58,28 +58,38 @@ const char* owner_registry::awaited() const {
   return nullptr;
 }
 
-void owner_registry::begin_anew(device& from) {
+status owner_link::take_page(uar_pages& from) {
+  const result<uar_page> page = from.allocate();
+  if (!page.ok()) return page.error();
+  uar = page.value();
+  return {};
+}
+
+void owner_registry::begin_anew(uar_pages& from) {
   for (owner_link* const owner : links_) {
     if (owner == nullptr || owner->is != owner_state::released) continue;
-    owner->why_anew = owner->cut(*owner, from);
-    // Send the message even if the share could not be allocated. The event owner then takes part in
-    // the next reset too, so this message has arrived before it is sent again.
+    owner->why_anew = owner->take_page(from);
+    // Send the message even if there was no page. The event owner then takes part in the next reset
+    // too, so this message has arrived before it is sent again.
     owner->is = owner_state::working;
     owner->failure_reported = false;
-    owner->mail->put(owner->begin_anew);
+    owner->mail.put(owner->begin_anew);
   }
 }
 
-bool owner_registry::relay(const event_relay::entry& event) {
-  for (owner_link* const owner : links_) {
-    if (owner == nullptr || owner->is != owner_state::working) continue;
-    // An event owner without a share has no objects. Other owners may use its former numbers.
-    if (!owner->why_anew.ok() || !owner->has(*owner, event)) continue;
-    owner->events.put(event);
-    owner->mail->notify();
-    return true;
-  }
-  return false;
+bool owner_registry::relay(const number_spaces& numbers, const event_relay::entry& event) {
+  using enum event_subject::kind;
+  const event_subject subject = subject_of(event);
+  const number_allocator* const space = subject.of == queue_pair             ? &numbers.qps
+                                        : subject.of == completion_queue     ? &numbers.cqs
+                                        : subject.of == shared_receive_queue ? &numbers.srqs
+                                                                             : nullptr;
+  const unsigned id = space != nullptr ? space->owner_of(subject.number) : 0u;
+  owner_link* const owner = id != 0 ? links_[id - 1] : nullptr;
+  if (owner == nullptr || owner->is != owner_state::working) return false;
+  owner->events.put(event);
+  owner->mail.notify();
+  return true;
 }
 
 }  // namespace freehca

@@ -138,7 +138,7 @@ void device::next_step() {
     objects_of_its_own_ = control_.contexts.objects_held();
     control_.commands.admit_clients(true);
     health_.look_soon();
-    owners_.begin_anew(*this);
+    owners_.begin_anew(control_.uars);
     return sequence_.end();
   }
   state_ = device_state::down;

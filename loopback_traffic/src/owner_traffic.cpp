@@ -40,7 +40,7 @@ verbs_events owner_traffic::events() {
   return e;
 }
 
-void owner_traffic::run(event_verbs& objects, const owner_port& at, scattered_memory& buffer,
+void owner_traffic::run(verbs& objects, const owner_port& at, scattered_memory& buffer,
                         owner_sleep& sleep, const std::atomic<bool>& stop) {
   objects_ = &objects;
   at_ = at;

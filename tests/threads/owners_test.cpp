@@ -47,7 +47,7 @@ class owners_on_threads : public ::testing::Test {
  protected:
   struct owner {
     owner_traffic traffic;
-    event_verbs objects;
+    verbs objects;
     sleeper bed;
     scattered_memory buffer;
     std::unique_ptr<storage> room;
@@ -104,7 +104,7 @@ class owners_on_threads : public ::testing::Test {
     how.name = o.name.c_str();
     how.wake = sleeper::waker;
     how.wake_context = &o.bed;
-    o.room = std::make_unique<storage>(event_verbs::storage_bytes(budget, objects, how.share));
+    o.room = std::make_unique<storage>(verbs::event_owner_storage_bytes(objects));
     ASSERT_TRUE(o.buffer.allocate(machine->platform(), owner_traffic::buffer_bytes, which).ok());
     const status s =
         o.objects.open(adapter, objects, how, o.room->at(), o.room->bytes(), o.traffic.events());

@@ -53,12 +53,10 @@ std::optional<failure> owner_team::add(unsigned which) {
   if (!buffer.ok()) return at_.verdict(buffer.error(), "memory of traffic");
   m.buffer = buffer.value();
   const verbs_budget objects = owner_traffic::objects_needed();
-  const freehca::budget& size = at_.driver.size().budget;
   static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= 16);
-  m.storage.resize(event_verbs::storage_bytes(size, objects, share));
+  m.storage.resize(verbs::event_owner_storage_bytes(objects));
   const status opened = m.objects.open(adapter(), objects,
                                        {.completion_context = which,
-                                        .share = share,
                                         .name = m.name.c_str(),
                                         .wake = &blocking::owner_wait::wake_it,
                                         .wake_context = m.wait.get()},

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include <freehca/hca/owners/event_verbs.hpp>
+#include <freehca/hca/objects/verbs.hpp>
 #include <freehca/loopback_traffic/owner_traffic.hpp>
 
 #include "work.hpp"
@@ -22,18 +22,13 @@ namespace freehca::hcactl {
 /// class run on the control owner's thread.
 class owner_team {
  public:
-  /// The share of the device that each owner takes.
-  static constexpr share_budget share{.translations = 512,
-                                      .queue_bytes = std::size_t{256} << 10,
-                                      .doorbell_bytes = std::size_t{4} << 10};
-
   struct member {
     explicit member(unsigned which) : name("owner " + std::to_string(which)) {}
     const std::string name;
     std::unique_ptr<blocking::owner_wait> wait;
     std::vector<std::byte> storage;
     loopback_traffic::owner_traffic traffic;
-    event_verbs objects;
+    verbs objects;
     loopback_traffic::scattered_memory* buffer = nullptr;
     std::atomic<bool> ended{false};  // the thread does not use this member any more
     std::thread thread;

@@ -20,8 +20,9 @@ using vfio_host::trouble;
 easy::sizes size_for_threads(unsigned threads) {
   easy::sizes s = usual_size();
   s.budget.completion_event_queues = threads;
-  s.budget.queue_bytes += threads * owner_team::share.queue_bytes;
-  s.budget.doorbell_bytes += threads * owner_team::share.doorbell_bytes;
+  // The rings and doorbell records of a thread's objects.
+  s.budget.queue_bytes += threads * (std::size_t{256} << 10);
+  s.budget.doorbell_bytes += threads * (std::size_t{4} << 10);
   return s;
 }
 

@@ -8,9 +8,8 @@ namespace freehca {
 
 using namespace layouts;
 
-status completion_queue::build(verbs& in, const attributes& a, creation<creating>& to) {
-  device& adapter = in.adapter();
-  const capabilities& can = adapter.capabilities();
+status completion_queue::plan(verbs& in, const attributes& a, creation<creating>&) {
+  const capabilities& can = in.adapter().capabilities();
   // One entry stays empty, as in Linux (6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
   const auto log_entries = layouts::bit_width(a.entries);
   event_context* const events_of = in.event_queue(a.completion_context);
@@ -19,13 +18,16 @@ status completion_queue::build(verbs& in, const attributes& a, creation<creating
   events = events_of;
   events->attach();
   cookie = a.cookie;
-  const unsigned entry_bytes = can.cqe_bytes;
-  FREEHCA_TRY(in.take_number(*this));
-  FREEHCA_TRY(in.take_rings(*this, queues::cq::ring_bytes(log_entries, entry_bytes),
-                            cq_doorbell_record::bytes, 0, to.pages));
+  return in.plan_rings(*this, queues::cq::ring_bytes(log_entries, can.cqe_bytes),
+                       cq_doorbell_record::bytes, 0);
+}
+
+status completion_queue::build(verbs& in, const attributes& a, creation<creating>& to) {
+  device& adapter = in.adapter();
+  const auto log_entries = layouts::bit_width(a.entries);
   FREEHCA_TRY(rings.open({.ring = ring,
                           .log_entries = log_entries,
-                          .entry_bytes = entry_bytes,
+                          .entry_bytes = adapter.capabilities().cqe_bytes,
                           .record = record,
                           .uar = in.uar().doorbells,
                           .cqn = number,

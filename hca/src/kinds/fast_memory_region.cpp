@@ -14,37 +14,29 @@ std::uint32_t fast_memory_region::next_key() {
   return key = memory_keys::following(key, owner->adapter().capabilities().reserved_lkey);
 }
 
-status fast_memory_region::build(verbs& in, const attributes& a, creation<creating>& to) {
+status fast_memory_region::plan(verbs& in, const attributes& a, creation<creating>& to) {
   protection_domain* const domain = in.find(a.pd);
   FREEHCA_TRY(verbs::usable(domain));
-  device& adapter = in.adapter();
-  if (!adapter.capabilities().has(bmme_flag::fast_register) ||
-      !adapter.capabilities().has(bmme_flag::local_invalidate))
+  const capabilities& can = in.adapter().capabilities();
+  if (!can.has(bmme_flag::fast_register) || !can.has(bmme_flag::local_invalidate))
     return driver_error::unsupported;
   if (a.most_pages == 0 || a.most_pages > queues::most_registered_pages)
     return driver_error::bad_argument;
   use(*domain);
-  FREEHCA_TRY(in.take_number(*this));
-  FREEHCA_TRY(in.take_translations(*this, a.most_pages));
-  key = adapter.numbers().keys.next(number, adapter.capabilities().reserved_lkey);
-  to.command.aim(number);
   // The entry is set as in Linux (6.1 mr.c mlx4_mr_enable). A registration sets the address range
   // and the access rights.
   image<mpt>& e = to.command.input = {};
   e.set<&mpt::status>(mpt_status::free).set<&mpt::mio>(true).set<&mpt::region>(true);
-  e.set<&mpt::mem_key>(mpt_key_of(key)).set<&mpt::pd>(domain->number);
+  e.set<&mpt::pd>(domain->number).set<&mpt::mtt_size>(a.most_pages);
   e.set<&mpt::enable_invalidate>(true)
       .set<&mpt::remote_invalidate>(true)
       .set<&mpt::fast_register_enable>(true)
       .set<&mpt::remote_access_enable>(true);
-  e.set<&mpt::mtt_addr>(adapter.contexts().translation_offset(translations))
-      .set<&mpt::mtt_size>(a.most_pages);
-  return {};
+  return verbs::plan_translations(*this, a.most_pages);
 }
 
-void fast_memory_region::strip(verbs& in) {
-  if (key != 0) in.adapter().numbers().keys.used_up_to(key);
-  key = 0;
+void fast_memory_region::suspend() {
+  if (key != 0) owner->adapter().numbers().keys.used_up_to(key);
 }
 
 }  // namespace freehca

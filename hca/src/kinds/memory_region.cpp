@@ -25,8 +25,7 @@ status check(const page_list& pages, std::uint64_t virtual_address, const capabi
 }
 
 image<mpt> entry_for(const memory_access& access, const page_list& pages,
-                     std::uint64_t virtual_address, std::uint32_t key, std::uint32_t pd,
-                     std::uint64_t mtt) {
+                     std::uint64_t virtual_address, std::uint32_t pd) {
   image<mpt> e;
   // The fields are set as in Linux (mr.c mlx4_mr_enable).
   e.set<&mpt::status>(mpt_status::software).set<&mpt::mio>(true).set<&mpt::region>(true);
@@ -35,10 +34,10 @@ image<mpt> entry_for(const memory_access& access, const page_list& pages,
       .set<&mpt::remote_read>(access.remote_read)
       .set<&mpt::remote_write>(access.remote_write)
       .set<&mpt::atomic>(access.remote_atomic);
-  e.set<&mpt::mem_key>(mpt_key_of(key)).set<&mpt::pd>(pd);
+  e.set<&mpt::pd>(pd);
   e.set<&mpt::enable_invalidate>(true).set<&mpt::remote_invalidate>(true);
   e.set<&mpt::start>(virtual_address).set<&mpt::length>(pages.bytes());
-  e.set<&mpt::mtt_addr>(mtt).set<&mpt::entity_size>(pages.log2_page_bytes());
+  e.set<&mpt::entity_size>(pages.log2_page_bytes());
   return e;
 }
 
@@ -78,7 +77,7 @@ status memory_region::map(device& adapter, const attributes& a, page_list& pages
   return {};
 }
 
-status memory_region::build(verbs& in, const attributes& a, creation<creating>& to) {
+status memory_region::plan(verbs& in, const attributes& a, creation<creating>& to) {
   protection_domain* const domain = in.find(a.pd);
   FREEHCA_TRY(verbs::usable(domain));
   device& adapter = in.adapter();
@@ -92,12 +91,16 @@ status memory_region::build(verbs& in, const attributes& a, creation<creating>& 
   }
   FREEHCA_TRY(check(to.pages, virtual_address, adapter.capabilities()));
   use(*domain);
-  FREEHCA_TRY(in.take_number(*this));
-  FREEHCA_TRY(in.take_translations(*this, to.pages.pages()));
+  to.command.input = entry_for(a.access, to.pages, virtual_address, domain->number);
+  return verbs::plan_translations(*this, to.pages.pages());
+}
+
+status memory_region::build(verbs& in, const attributes&, creation<creating>& to) {
+  device& adapter = in.adapter();
   key = adapter.numbers().keys.next(number, adapter.capabilities().reserved_lkey);
   to.command.aim(number);
-  to.command.input = entry_for(a.access, to.pages, virtual_address, key, domain->number,
-                               adapter.contexts().translation_offset(translations));
+  to.command.input.set<&mpt::mem_key>(mpt_key_of(key))
+      .set<&mpt::mtt_addr>(adapter.contexts().translation_offset(translations));
   return {};
 }
 

@@ -46,7 +46,7 @@ result<shapes> shapes_for(const queue_pair_attributes& a, const queue_pair_servi
 
 }  // namespace
 
-status queue_pair::build(verbs& in, const attributes& a, creation<creating>& to) {
+status queue_pair::plan(verbs& in, const attributes& a, creation<creating>&) {
   service = service_of(a.service);
   if (service == nullptr) return driver_error::unsupported;
   protection_domain* const pd = in.find(a.pd);
@@ -72,12 +72,14 @@ status queue_pair::build(verbs& in, const attributes& a, creation<creating>& to)
   send_shape = shape.value().send;
   receive_shape = shape.value().receive;
   cookie = a.cookie;
-  FREEHCA_TRY(in.take_number(*this));
   // The send queue has no doorbell record.
   const bool own = shared == nullptr;
-  FREEHCA_TRY(in.take_rings(*this, send_shape.bytes() + (own ? receive_shape.bytes() : 0),
-                            own ? rq_doorbell_record::bytes : 0,
-                            send_shape.entries() + (own ? receive_shape.entries() : 0), to.pages));
+  return in.plan_rings(*this, send_shape.bytes() + (own ? receive_shape.bytes() : 0),
+                       own ? rq_doorbell_record::bytes : 0,
+                       send_shape.entries() + (own ? receive_shape.entries() : 0));
+}
+
+status queue_pair::build(verbs& in, const attributes& a, creation<creating>&) {
   FREEHCA_TRY(open_rings(in, a));
   return in.queue_pairs().add(rings);
 }

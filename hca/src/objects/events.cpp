@@ -54,14 +54,6 @@ event_sinks verbs::sinks() {
   return sinks;
 }
 
-void verbs::connect_events() {
-  device_->set_sinks(sinks());
-}
-
-void verbs::disconnect_events() {
-  device_->set_sinks({});
-}
-
 // ---- The end of work requests and objects after a reset of the device.
 
 void verbs::end_requests() {
@@ -92,8 +84,9 @@ void verbs::forget() {
     // release the object, but perhaps only after the device has other uses for the numbers. The
     // resources are therefore given back now.
     strip(object);
-    if (object.under_change) object.forgotten = true;
-    else if (!object.what->is_device_object || !static_cast<device_object&>(object).in_doubt)
+    object.forgotten = true;
+    if (!object.under_change &&
+        (!object.what->is_device_object || !static_cast<device_object&>(object).in_doubt))
       release(object);
   });
   // The next reset has its own reason.

@@ -25,11 +25,23 @@ void object_operation::adopt(device_object& object, finisher at_end) {
   owner_->reactor_->watch(*this);
 }
 
-void object_operation::start_creation(device_object& object, command* create,
-                                      const page_list& pages, finisher at_end) {
+object_record* object_operation::take(verbs& owner, const kind& what) {
+  const result<object_record*> taken = owner.take(what);
+  if (taken.ok()) return taken.value();
+  refuse(owner, taken.error());
+  return nullptr;
+}
+
+void object_operation::start_creation(device_object& object, status planned, command* create,
+                                      const page_list& pages, builder build, finisher at_end) {
+  if (!planned.ok()) {
+    object.owner->release(object);
+    return refuse(*object.owner, planned);
+  }
   adopt(object, at_end);
   command_ = create;
   pages_ = pages;
+  build_ = build;
   enter(step::map);
 }
 
@@ -95,25 +107,28 @@ void object_operation::enter(step to) {
     case step::idle:
       return;
   }
-  owner_->location_->ask(*owner_, *this);
+  owner_->to_control(step_crossing_, [](crossing& c) noexcept { at(c).run(); });
 }
 
 void object_operation::run() {
   context_tables& contexts = owner_->adapter().contexts();
   channel& commands = owner_->adapter().commands();
-  const context_range entry = {object_->what->facts.group, object_->number, 1};
+  device_object& object = *object_;
+  if (step_ == step::map)
+    if (const status s = owner_->allocate(object, pages_); !s.ok())
+      return commands.reactor().refuse(request_, s);
+  const context_range entry = {object.what->facts.group, object.device_number, 1};
   context_range translations;
-  if (object_->translation_count != 0)
-    translations = {context_group::mtt, object_->translations, object_->translation_count};
+  if (object.translation_count != 0)
+    translations = {context_group::mtt, object.translations, object.translation_count};
   switch (step_) {
     case step::map:
       return contexts.map(request_, entry, translations);
     case step::create:
-      contexts.write_translations(object_->translations, object_->translation_count, pages_);
+      contexts.write_translations(object.translations, object.translation_count, pages_);
       if (command_ != nullptr) return commands.submit(*command_);
       answer_ = {};
-      doubtful_ = false;
-      return owner_->location_->answer(*owner_, *this);
+      return answer();
     case step::destroy:
       return commands.submit(destroy_);
     case step::unmap:
@@ -128,9 +143,26 @@ void object_operation::run() {
 
 void object_operation::step_ended(operation& op, void* self) noexcept {
   auto& of_step = *static_cast<object_operation*>(self);
-  of_step.answer_ = op.outcome();
-  of_step.doubtful_ = of_step.object_->at_risk.in_doubt();
-  of_step.owner_->location_->answer(*of_step.owner_, of_step);
+  of_step.record_answer(op);
+  of_step.answer();
+}
+
+void object_operation::record_answer(const operation& part) {
+  answer_ = part.outcome();
+  doubtful_ = object_->at_risk.in_doubt();
+  // No step follows. After a reset, the object's owner releases the object later.
+  const bool last = step_ == step::unmap || (step_ == step::map && !answer_.ok());
+  if (last && !answer_.is(transport_error::reset)) owner_->free(*object_);
+}
+
+void object_operation::answer() {
+  owner_->to_owner(step_crossing_, [](crossing& c) noexcept {
+    object_operation& op = at(c);
+    // The stop request is still under way to the control owner. The control owner will access the
+    // operation, so the operation waits.
+    if (op.stopping_) op.answered_ = true;
+    else op.advance(op.answer_);
+  });
 }
 
 void object_operation::advance(status outcome) {
@@ -159,7 +191,11 @@ void object_operation::advance(status outcome) {
   const bool onwards = outcome_so_far_.ok();
   switch (step_) {
     case step::map:
-      if (onwards) return enter(step::create);
+      if (onwards) {
+        object.number = object.device_number;
+        outcome_so_far_ = build_(*this);
+      }
+      if (outcome_so_far_.ok()) return enter(step::create);
       if (outcome.ok()) return enter(step::unmap);
       break;
     case step::create:
@@ -239,22 +275,43 @@ void object_operation::leave() {
   finish(outcome_so_far_);
 }
 
-status object_operation::drop_step() {
+void object_operation::drop_step() {
   operation& part = step_ == step::destroy               ? destroy_
                     : step_ == step::create || changes() ? static_cast<operation&>(*command_)
                                                          : request_;
   part.drop();
-  doubtful_ = object_->at_risk.in_doubt();
-  return part.outcome();
+  record_answer(part);
 }
 
 void object_operation::on_cancel(operation& dropped_or_not, void* self) noexcept {
   auto& op = *static_cast<object_operation*>(self);
-  if (dropped_or_not.dropped()) return op.owner_->location_->drop(*op.owner_, op);
+  if (dropped_or_not.dropped()) return op.owner_->drop(op);
   // Steps that undo something are not stopped.
   const bool stoppable =
       op.going_up() || op.changes() || (op.step_ == step::destroy && op.outcome_so_far_.ok());
-  if (stoppable) op.owner_->location_->stop(*op.owner_, op);
+  if (stoppable) op.owner_->stop(op);
+}
+
+void verbs::drop(object_operation& op) {
+  if (link_ != nullptr) return (this->*link_->drop)(op);
+  op.drop_step();
+  op.advance(op.answer_);
+}
+
+void verbs::stop(object_operation& op) {
+  if (op.stopping_) return;
+  op.stopping_ = true;
+  to_control(op.stop_crossing_, [](crossing& c) noexcept {
+    object_operation& asked = object_operation::at(c);
+    asked.stop_step();
+    asked.owner_->to_owner(c, [](crossing& back) noexcept {
+      object_operation& returned = object_operation::at(back);
+      returned.stopping_ = false;
+      if (!returned.answered_) return;
+      returned.answered_ = false;
+      returned.advance(returned.answer_);
+    });
+  });
 }
 
 void object_operation::stop_step() {
@@ -275,7 +332,13 @@ void object_operation::stop_step() {
 void device_object::settled(lease&, const settlement& end, void* self) noexcept {
   auto& object = *static_cast<device_object*>(self);
   object.settled_by = end;
-  object.owner->location_->settle(*object.owner, object);
+  object.owner->to_owner(object.settling, [](crossing& c) noexcept {
+    device_object& settled = crossing_of<device_object>::at(c);
+    // The operation that put the object in doubt has not received its answer yet. The answer waits
+    // for the return of a stop request.
+    if (settled.under_change) settled.settled_first = true;
+    else settled.owner->settle(settled);
+  });
 }
 
 void verbs::resume(object_record& object) {
@@ -288,15 +351,14 @@ void verbs::settle(device_object& object) {
   const settlement& end = object.settled_by;
   reactor_->wake();
   object.in_doubt = false;
-  // In the meantime the reset took back the other resources of the object.
+  // verbs::forget() has taken back the other resources of the object.
   if (object.forgotten) return release(object);
   if (end.by_reset) {
     // If the user has a handle to the object, other objects may refer to it. verbs::forget()
-    // releases all of them together. If verbs::forget() has run already, the object has no number
-    // any more and is released here.
+    // releases all of them together.
     const bool has_handle =
         object.state == phase::doubtful_change || object.state == phase::doubtful_destruction;
-    if (!has_handle || object.number == object_record::none) return release(object);
+    if (!has_handle) return release(object);
     object.state = phase::live;
     return;
   }

@@ -4,33 +4,38 @@
 // The resources of objects. Only this file gives them back.
 #include <freehca/hca/objects/verbs.hpp>
 
-#include <initializer_list>
-
 namespace freehca {
 
 namespace {
+
+/// The filter for the allocation of numbers. It skips numbers whose block of context memory is in
+/// doubt, or whose block the device did not give back. For an event owner, it also skips numbers
+/// whose place in the directory another number of this owner has.
+struct usable_numbers {
+  const context_tables& tables;
+  context_group group;
+  const number_allocator* numbers = nullptr;
+  const owner_link* link = nullptr;
+
+  number_filter filter() const {
+    return {[](const void* from, std::uint32_t first, std::uint32_t count) {
+              const auto& self = *static_cast<const usable_numbers*>(from);
+              for (;; ++first) {
+                first = self.tables.first_usable(self.group, first, count);
+                if (self.link == nullptr ||
+                    !self.numbers->has_alike(self.link->id(), first, self.link->places))
+                  return first;
+              }
+            },
+            this};
+  }
+};
 
 template <class T>
 status get(const result<T>& from, T& to) {
   if (!from.ok()) return from.error();
   to = from.value();
   return {};
-}
-
-/// Allocates numbers. If `tables` is not null, skips numbers whose block of context memory is in
-/// doubt, or whose block the device did not give back.
-status allocate(number_allocator& from, std::uint32_t count, const context_tables* tables,
-                context_group group, std::uint32_t& to) {
-  const struct {
-    const context_tables* tables;
-    context_group group;
-  } in{tables, group};
-  const number_filter filter{[](const void* of, std::uint32_t first, std::uint32_t numbers) {
-                               const auto& self = *static_cast<decltype(&in)>(of);
-                               return self.tables->first_usable(self.group, first, numbers);
-                             },
-                             &in};
-  return get(from.allocate(count, 1, tables != nullptr ? &filter : nullptr), to);
 }
 
 }  // namespace
@@ -43,45 +48,82 @@ result<object_record*> verbs::take(const kind& what) {
   object_record* const object = objects->take();
   if (object == nullptr) return status(driver_error::no_resource, what.facts.item);
   // The last object in this place of the slab may have had translations.
-  if (what.is_device_object)
-    for (const lease_kind k : {lease_kind::mapping, lease_kind::buffer})
-      static_cast<device_object*>(object)->at_risk.set_amount(k, 0);
+  if (what.is_device_object) static_cast<device_object*>(object)->translation_count = 0;
   object->state = object_record::phase::creating;
   return object;
 }
 
 status verbs::take_number(object_record& object) {
-  const kind& what = *object.what;
-  return allocate(source_.numbers->*what.facts.numbers, 1,
-                  what.is_device_object ? source_.contexts : nullptr, what.facts.group,
-                  object.number);
-}
-
-status verbs::take_translations(device_object& object, std::size_t pages) {
-  if (pages > ~std::uint32_t{0}) return driver_error::bad_argument;
-  const auto count = static_cast<std::uint32_t>(pages);
-  FREEHCA_TRY(allocate(source_.numbers->mtts, count, source_.contexts, context_group::mtt,
-                       object.translations));
-  object.translation_count = count;
-  object.at_risk.set_amount(lease_kind::mapping, count);
-  object.at_risk.set_amount(lease_kind::buffer, count);
+  number_allocator& numbers = device_->numbers().*object.what->facts.numbers;
+  if (link_ == nullptr) return get(numbers.allocate(), object.number);
+  // No step of an operation crosses. Each event owner has numbers of its own behind those of the
+  // control owner. A number costs nothing, because the device has no memory of protection domains.
+  const std::uint32_t place = object.index & ((std::uint32_t{1} << slab::place_bits) - 1);
+  const std::uint32_t number = (1u << device_plan::log_pds) +
+                               (link_->context << device_plan::log_pds_of_event_owner) + place;
+  if (place >> device_plan::log_pds_of_event_owner != 0 ||
+      number >> device_->capabilities().log_most_pds != 0)
+    return status(driver_error::no_resource, static_cast<unsigned>(budget::item::pds));
+  object.number = number;
   return {};
 }
 
-status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
-                         std::size_t requests, page_list& pages) {
+status verbs::plan_translations(device_object& object, std::size_t pages) {
+  if (pages > ~std::uint32_t{0}) return driver_error::bad_argument;
+  object.translation_count = static_cast<std::uint32_t>(pages);
+  return {};
+}
+
+status verbs::plan_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
+                         std::size_t requests) {
   if (requests != 0)
     FREEHCA_TRY(get(requests_.allocate(requests * sizeof(queues::posted_request)), object.slots));
-  FREEHCA_TRY(get(source_.arena->allocate_ring(ring_bytes), object.ring));
-  if (record_bytes != 0) FREEHCA_TRY(get(source_.doorbells->allocate(record_bytes), object.record));
-  // The pages of the translation are as large as the address of the ring is aligned, up to one page
-  // for the whole ring (Linux 6.1 alloc.c mlx4_buf_direct_alloc).
-  object.log_page = 12;
-  while ((object.ring.device_address >> object.log_page & 1) == 0 &&
-         std::size_t{1} << object.log_page < object.ring.bytes)
-    ++object.log_page;
-  pages = page_list(object.ring, object.log_page);
-  return take_translations(object, pages.pages());
+  object.ring = {.bytes = ring_bytes};
+  object.record = {.bytes = record_bytes};
+  return {};
+}
+
+status verbs::allocate(device_object& object, page_list& pages) {
+  const kind_facts& facts = object.what->facts;
+  number_allocator& numbers = device_->numbers().*facts.numbers;
+  const usable_numbers usable{device_->contexts(), facts.group, &numbers, link_};
+  const number_filter usable_number = usable.filter();
+  FREEHCA_TRY(get(numbers.allocate(1, 1, &usable_number), object.device_number));
+  if (link_ != nullptr) numbers.set_owner(object.device_number, link_->id());
+  if (object.what->has_rings) {
+    auto& queue = static_cast<queue_object&>(object);
+    FREEHCA_TRY(get(device_->arena().allocate_ring(queue.ring.bytes), queue.ring));
+    if (queue.record.bytes != 0)
+      FREEHCA_TRY(get(device_->doorbells().allocate(queue.record.bytes), queue.record));
+    // The pages of the translation are as large as the address of the ring is aligned, up to one
+    // page for the whole ring (Linux 6.1 alloc.c mlx4_buf_direct_alloc).
+    queue.log_page = 12;
+    while ((queue.ring.device_address >> queue.log_page & 1) == 0 &&
+           std::size_t{1} << queue.log_page < queue.ring.bytes)
+      ++queue.log_page;
+    pages = page_list(queue.ring, queue.log_page);
+    FREEHCA_TRY(plan_translations(queue, pages.pages()));
+  }
+  const std::uint32_t count = object.translation_count;
+  object.at_risk.set_amount(lease_kind::mapping, count);
+  object.at_risk.set_amount(lease_kind::buffer, count);
+  if (count == 0) return {};
+  const usable_numbers mapped{device_->contexts(), context_group::mtt};
+  const number_filter usable_entries = mapped.filter();
+  return get(device_->numbers().mtts.allocate(count, 1, &usable_entries), object.translations);
+}
+
+void verbs::free(device_object& object) {
+  if (object.device_number != object_record::none)
+    (device_->numbers().*object.what->facts.numbers).free(object.device_number);
+  if (object.translations != object_record::none)
+    device_->numbers().mtts.free(object.translations, object.translation_count);
+  object.device_number = object.translations = object_record::none;
+  if (!object.what->has_rings) return;
+  auto& queue = static_cast<queue_object&>(object);
+  if (queue.ring.host != nullptr) device_->arena().free(queue.ring);
+  if (queue.record.host != nullptr) device_->doorbells().free(queue.record);
+  queue.ring = queue.record = {};
 }
 
 void verbs::strip(object_record& object) {
@@ -92,25 +134,21 @@ void verbs::strip(object_record& object) {
     if (used != nullptr) --used->users;
     used = nullptr;
   }
-  if (object.number != object_record::none)
-    (source_.numbers->*what.facts.numbers).free(object.number);
+  if (object.number != object_record::none && !what.is_device_object && link_ == nullptr)
+    (device_->numbers().*what.facts.numbers).free(object.number);
   object.number = object_record::none;
   if (!what.is_device_object) return;
   auto& known = static_cast<device_object&>(object);
-  if (known.translation_count != 0)
-    source_.numbers->mtts.free(known.translations, known.translation_count);
-  known.translations = object_record::none;
-  known.translation_count = 0;
-  if (!what.has_rings) return;
-  auto& queue = static_cast<queue_object&>(object);
-  if (queue.slots.bytes != 0) requests_.free(queue.slots);
-  if (queue.ring.bytes != 0) source_.arena->free(queue.ring);
-  if (queue.record.bytes != 0) source_.doorbells->free(queue.record);
-  queue.slots = queue.ring = queue.record = {};
+  if (what.has_rings) {
+    auto& queue = static_cast<queue_object&>(object);
+    if (queue.slots.bytes != 0) requests_.free(queue.slots);
+    queue.slots = {};
+  }
+  if (link_ == nullptr) free(known);
 }
 
 void verbs::release(object_record& object) {
-  strip(object);
+  if (!object.forgotten) strip(object);
   object.exists = object.forgotten = object.under_change = false;
   object.state = object_record::phase::free;
   slabs_[object.index >> slab::place_bits].give_back(object);

@@ -28,38 +28,6 @@ class divider {
 
 }  // namespace
 
-const verbs::location verbs::at_control = {
-    .poll =
-        [](verbs& v) {
-          device& d = *v.device_;
-          unsigned done = d.poll();
-          for (unsigned i = 0; i < d.completion_contexts(); ++i)
-            if (!d.has_owner(i)) done += d.completion_context(i).poll();
-          return done;
-        },
-    .next_deadline =
-        [](const verbs& v) {
-          device& d = *v.device_;
-          for (unsigned i = 0; i < d.completion_contexts(); ++i)
-            if (!d.has_owner(i) && d.completion_context(i).due()) return std::uint64_t{0};
-          return d.next_deadline();
-        },
-    .up = [](const verbs& v) { return v.device_->up(); },
-    .prepare_to_sleep = [](verbs& v) { return v.device_->prepare_to_sleep(); },
-    .event_queue = [](const verbs& v, unsigned context) -> event_context* {
-      device& d = *v.device_;
-      const bool here = context < d.completion_contexts() && !d.has_owner(context);
-      return here ? &d.completion_context(context) : nullptr;
-    },
-    .ask = [](verbs&, object_operation& step) { step.run(); },
-    .answer = [](verbs&, object_operation& step) { step.advance(step.answer_); },
-    .stop = [](verbs&, object_operation& step) { step.stop_step(); },
-    .drop = [](verbs&, object_operation& step) { step.advance(step.drop_step()); },
-    .settle = [](verbs& v, device_object& object) { v.settle(object); },
-    .close = [](verbs& v) { v.disconnect_events(); },
-    .name = [](const verbs&) { return "control owner"; },
-};
-
 void verbs::expect_own_thread() const {
 #ifndef NDEBUG
   if (!is_open() || device_->platform().operations->current_thread == nullptr) return;
@@ -70,7 +38,7 @@ void verbs::expect_own_thread() const {
     return;
   if (p.operations->log != nullptr) {
     p.operations->log(p.context, severity::error, "two threads use one owner:");
-    p.operations->log(p.context, severity::error, location_->name(*this));
+    p.operations->log(p.context, severity::error, name());
   }
   FREEHCA_ASSERT(false);
 #endif
@@ -80,22 +48,16 @@ status verbs::open(device& adapter, const verbs_budget& b, std::byte* storage, s
                    const verbs_events& events) {
   const budget& d = adapter.opened_with();
   if (adapter.has_sinks()) return driver_error::busy;
-  const source all = {.numbers = &adapter.numbers(),
-                      .arena = &adapter.arena(),
-                      .doorbells = &adapter.doorbells(),
-                      .uar = &adapter.uar(),
-                      .contexts = &adapter.contexts()};
-  const directory_sizes sizes = {1u << d.log_qps, 1u << d.log_cqs, 1u << d.log_srqs};
-  FREEHCA_TRY(open_at(at_control, all, adapter, sizes, b, storage, bytes, events));
+  FREEHCA_TRY(open_parts(adapter, {1u << d.log_qps, 1u << d.log_cqs, 1u << d.log_srqs}, b, storage,
+                         bytes, events));
   reactor_ = &adapter.commands().reactor();
   reactor_->take_ended(own_);
-  connect_events();
+  adapter.set_sinks(sinks());
   return {};
 }
 
-status verbs::open_at(const location& where, const source& from, device& adapter,
-                      const directory_sizes& sizes, const verbs_budget& b, std::byte* storage,
-                      std::size_t bytes, const verbs_events& events) {
+status verbs::open_parts(device& adapter, const directory_sizes& sizes, const verbs_budget& b,
+                         std::byte* storage, std::size_t bytes, const verbs_events& events) {
   if (is_open() || !adapter.up()) return driver_error::bad_state;
   if (storage == nullptr || reinterpret_cast<std::uintptr_t>(storage) % 16 != 0 ||
       bytes < bytes_for(sizes, b))
@@ -129,26 +91,28 @@ status verbs::open_at(const location& where, const source& from, device& adapter
           detail::request_unit, bits, dma_arena::storage_bytes_for(usable, detail::request_unit),
           static_cast<unsigned>(verbs_budget::item::requests));
       !s.ok()) {
-    close_slabs();
+    close_parts();
     return s;
   }
   device_ = &adapter;
-  location_ = &where;
-  source_ = from;
   events_ = events;
   failure_ = {};
   thread_.store(0, std::memory_order_relaxed);
   return {};
 }
 
-void verbs::close_slabs() {
+void verbs::close_parts() {
   for (unsigned i = 0; i < kinds_; ++i) slabs_[i].close();
   kinds_ = 0;
+  requests_.close();
+  reactor_ = &own_;
+  device_ = nullptr;
+  link_ = nullptr;
 }
 
 verbs::~verbs() {
   // If objects are left, their events reach no verbs object any more.
-  if (!close().ok()) location_->close(*this);
+  if (!close().ok()) leave();
 }
 
 status verbs::close() {
@@ -157,19 +121,32 @@ status verbs::close() {
   while (own_.mail.take() != 0) {
   }
   if (operations_ != 0 || !holdings().none()) return driver_error::busy;
-  close_slabs();
-  requests_.close();
-  location_->close(*this);
-  location_ = &at_control;
-  reactor_ = &own_;
-  device_ = nullptr;
+  leave();
+  close_parts();
   return {};
+}
+
+void verbs::leave() {
+  if (link_ != nullptr) return (this->*link_->leave)();
+  device_->set_sinks({});
+}
+
+void verbs::to_control(crossing& what, crossing::arrival arrive) {
+  if (link_ == nullptr) return arrive(what);
+  what.arrive = arrive;
+  device_->commands().reactor().mail.put(what);
+}
+
+void verbs::to_owner(crossing& what, crossing::arrival arrive) {
+  if (link_ == nullptr) return arrive(what);
+  what.arrive = arrive;
+  own_.mail.put(what);
 }
 
 unsigned verbs::poll() {
   expect_own_thread();
   if (!is_open()) return reactor_->deliver();
-  unsigned done = location_->poll(*this);
+  unsigned done = link_ != nullptr ? (this->*link_->poll)() : poll_device();
   for (unsigned k = 0; k < kinds_; ++k) {
     if (slabs_[k].what()->poll == nullptr) continue;
     for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
@@ -178,6 +155,14 @@ unsigned verbs::poll() {
   }
   done += reactor_->deliver();
   reap();
+  return done;
+}
+
+unsigned verbs::poll_device() {
+  device& d = *device_;  // a callback may close this object
+  unsigned done = d.poll();
+  for (unsigned i = 0; i < d.completion_contexts(); ++i)
+    if (!d.has_owner(i)) done += d.completion_context(i).poll();
   return done;
 }
 
@@ -192,7 +177,31 @@ std::uint64_t verbs::next_deadline() const {
           object.state == object_record::phase::live && object.what->due(object))
         return 0;
   }
-  return location_->next_deadline(*this);
+  if (link_ != nullptr) {
+    const std::uint64_t next = reactor_->next_deadline();
+    if (!link_->working) return next;
+    if (!link_->events.empty() || context().due()) return 0;
+    return clock::earlier(next, device_->next_look_at_events(context()));
+  }
+  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
+    if (const event_context* const context = event_queue(i); context != nullptr && context->due())
+      return 0;
+  return device_->next_deadline();
+}
+
+bool verbs::prepare_to_sleep() {
+  if (!is_open()) return true;
+  if (!reactor_->mail.prepare_to_sleep()) return false;
+  if (link_ == nullptr || link_->events.empty()) return true;
+  reactor_->mail.stay_awake();
+  return false;
+}
+
+event_context* verbs::event_queue(unsigned completion_context) const {
+  if (link_ != nullptr) return completion_context == 0 ? &context() : nullptr;
+  const bool here = completion_context < device_->completion_contexts() &&
+                    !device_->has_owner(completion_context);
+  return here ? &device_->completion_context(completion_context) : nullptr;
 }
 
 void verbs::want_back(device_object& object) {

@@ -15,7 +15,7 @@
 #include <freehca/hca/easy.hpp>
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/hca/interfaces/every_interface.hpp>
-#include <freehca/hca/owners/event_verbs.hpp>
+#include <freehca/hca/objects/verbs.hpp>
 #include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/counting.hpp>
 #include <freehca/queues/masked_atomics.hpp>

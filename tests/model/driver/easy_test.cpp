@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // What a program does: memory, connections, completions, by polling, callbacks and tasks.
-#include <freehca/hca/owners/event_verbs.hpp>
+#include <freehca/hca/objects/verbs.hpp>
 
 #include "easy_rig.hpp"
 
@@ -481,8 +481,8 @@ TEST(program_beside_owners, connects_by_a_context_that_nobody_else_has) {
   easy_rig rig(how);
   rig.bring_up();
   const verbs_budget kinds = verbs_budget{}.with<completion_queue>(1);
-  testing::storage room(event_verbs::storage_bytes(how.budget, kinds, {}));
-  event_verbs owner;
+  testing::storage room(verbs::event_owner_storage_bytes(kinds));
+  verbs owner;
   ASSERT_TRUE(owner.open(rig.hca.hardware(), kinds, {}, room.at(), room.bytes()).ok());
   const easy::connection c = rig.get(rig.hca.open_rc());
   rig.must(rig.hca.close(c));

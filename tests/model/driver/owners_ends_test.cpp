@@ -141,11 +141,10 @@ TEST(owners_ends, leave_no_answer_behind_those_of_many_others) {
   verbs_budget many = few_of_each();
   for (verbs_budget::entry& e : many.kinds)
     if (e.what == &kind_of<completion_queue>) e.count = 70;
-  const event_owner_setup how{.completion_context = 1,
-                              .share = {.doorbell_bytes = std::size_t{8} << 10}};
-  const std::size_t bytes = event_verbs::storage_bytes(rig.setup.budget, many, how.share);
+  const event_owner_setup how{.completion_context = 1};
+  const std::size_t bytes = verbs::event_owner_storage_bytes(many);
   storage room(bytes);
-  event_verbs busy;
+  verbs busy;
   const status opened = busy.open(rig.adapter, many, how, room.at(), bytes);
   ASSERT_TRUE(opened.ok()) << words(opened);
 
@@ -178,24 +177,24 @@ TEST(owners_ends, have_the_time_to_let_go_when_the_deadline_has_passed) {
   EXPECT_EQ(rig.adapter.state(), device_state::down) << rig.failure();
 }
 
-TEST(owners_ends, without_a_new_share_hear_of_nobody_elses_events) {
+TEST(owners_ends, without_a_new_doorbell_page_hear_of_nobody_elses_events) {
   owners_rig rig(2);
   control c(rig);
   ASSERT_TRUE(rig.owners[1].open().ok());
   operation again;
   rig.adapter.recover(again);
-  number_allocator& qps = rig.adapter.numbers().qps;
-  std::vector<std::uint32_t> taken;
+  uar_pages& pages = rig.adapter.uars();
+  std::vector<uar_page> taken;
   ASSERT_TRUE(c.run([&] {
-    // Somebody else has what the share was made of.
+    // Somebody else has all pages.
     if (taken.empty() && rig.adapter.state() == device_state::bringing_up &&
         rig.adapter.step() == bring_up_step::set_ports)
-      for (auto n = qps.allocate(1); n.ok(); n = qps.allocate(1)) taken.push_back(n.value());
+      for (auto p = pages.allocate(); p.ok(); p = pages.allocate()) taken.push_back(p.value());
     return again.done() && rig.owners[1].up_again == 1;
   }));
   EXPECT_FALSE(rig.owners[1].last_up.ok());
   EXPECT_FALSE(rig.owners[1].objects.up());
-  for (const std::uint32_t n : taken) qps.free(n);
+  for (const uar_page& page : taken) pages.free(page);
 
   rc_pair_of<control> p(c);
   p.connect();
@@ -216,11 +215,10 @@ TEST(owners_ends, without_any_number_hear_of_a_teardown_too) {
   verbs_events events;
   events.context = &up_again;
   events.up_again = [](void* count, status) noexcept { ++*static_cast<unsigned*>(count); };
-  const std::size_t bytes = event_verbs::storage_bytes(rig.setup.budget, none, {});
+  const std::size_t bytes = verbs::event_owner_storage_bytes(none);
   storage room(bytes);
-  event_verbs v;
-  ASSERT_TRUE(
-      v.open(rig.adapter, none, {.share = {}, .name = "idle"}, room.at(), bytes, events).ok());
+  verbs v;
+  ASSERT_TRUE(v.open(rig.adapter, none, {.name = "idle"}, room.at(), bytes, events).ok());
   operation down;
   rig.adapter.tear_down(down);
   ASSERT_TRUE(rig.run([&] {

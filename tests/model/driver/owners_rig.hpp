@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <freehca/hca/owners/event_verbs.hpp>
+#include <freehca/hca/objects/verbs.hpp>
 
 #include "device_rig.hpp"
 #include "verbs_rig.hpp"
@@ -44,7 +44,7 @@ class owners_rig : public device_rig {
           machine(of.machine),
           adapter(of.adapter),
           context(which),
-          storage_(event_verbs::storage_bytes(of.setup.budget, few_of_each(), {})) {}
+          storage_(verbs::event_owner_storage_bytes(few_of_each())) {}
     owner(const owner&) = delete;
     owner& operator=(const owner&) = delete;
 
@@ -77,7 +77,7 @@ class owners_rig : public device_rig {
     in_process::machine& machine;
     device& adapter;
     const unsigned context;
-    event_verbs objects;
+    verbs objects;
     bool polls = true;  // as long as it does not, it is a thread that is stuck
     const std::string name = "owner " + std::to_string(context);
 

@@ -3,6 +3,8 @@
 //
 // Owners of event contexts: their objects are their own, what the firmware is asked for crosses to
 // the control owner and back, and a reset waits for them.
+#include <set>
+
 #include <freehca/firmware_cmds/nop.hpp>
 #include <freehca/layouts/eqe.hpp>
 
@@ -111,34 +113,64 @@ TEST(owners, do_not_take_a_context_that_tells_of_somebody_elses_queues) {
   EXPECT_TRUE(control.close().ok());
 }
 
-TEST(owners, a_share_that_the_device_does_not_have_leaves_nothing_out) {
+TEST(owners, without_a_doorbell_page_are_not_opened) {
   owners_rig rig(1);
   const std::uint64_t before = rig.adapter.holdings().numbers;
-  const std::uint64_t pages = rig.adapter.holdings().pages;
-  const share_budget too_much[] = {{.translations = 1u << 20},
-                                   {.queue_bytes = std::size_t{1} << 30},
-                                   {.doorbell_bytes = std::size_t{1} << 20}};
-  const budget::item what[] = {budget::item::mtts, budget::item::queue_memory,
-                               budget::item::doorbell_records};
-  for (unsigned i = 0; i < 3; ++i) {
-    event_verbs v;
-    const std::size_t bytes =
-        event_verbs::storage_bytes(rig.setup.budget, few_of_each(), too_much[i]);
-    storage room(bytes);
-    const status s = v.open(rig.adapter, few_of_each(), {.share = too_much[i]}, room.at(), bytes);
-    EXPECT_EQ(s.where(), static_cast<unsigned>(what[i])) << words(s);
-    EXPECT_FALSE(v.is_open());
-    EXPECT_EQ(rig.adapter.holdings().numbers, before);
-    EXPECT_EQ(rig.adapter.holdings().pages, pages);
-  }
+  std::vector<uar_page> pages;
+  for (auto page = rig.adapter.uars().allocate(); page.ok(); page = rig.adapter.uars().allocate())
+    pages.push_back(page.value());
+  const status s = rig.owners[0].open();
+  EXPECT_TRUE(s.is(driver_error::no_resource)) << words(s);
+  EXPECT_EQ(s.where(), static_cast<unsigned>(budget::item::uars));
+  EXPECT_FALSE(rig.owners[0].objects.is_open());
+  EXPECT_FALSE(rig.adapter.has_owner(0));
+  for (const uar_page& page : pages) rig.adapter.uars().free(page);
+  EXPECT_EQ(rig.adapter.holdings().numbers, before);
   ASSERT_TRUE(rig.owners[0].open().ok());
+}
+
+/// No step crosses for a protection domain, so each event owner has numbers of its own.
+TEST(owners, have_protection_domains_with_different_numbers) {
+  owners_rig rig(2);
+  rig.open_all();
+  const std::uint32_t of_control = rig.adapter.numbers().pds.allocate().value();
+  std::set<std::uint32_t> numbers{of_control};
+  for (owners_rig::owner& o : rig.owners) {
+    std::vector<pd_handle> made;
+    for (auto pd = o.objects.create<protection_domain>(); pd.ok();
+         pd = o.objects.create<protection_domain>()) {
+      EXPECT_TRUE(numbers.insert(o.objects.find(pd.value())->number).second);
+      made.push_back(pd.value());
+    }
+    EXPECT_EQ(made.size(), few_of_each().count<protection_domain>());
+    for (const pd_handle pd : made) EXPECT_TRUE(o.objects.destroy(pd).ok());
+  }
+  rig.adapter.numbers().pds.free(of_control);
+}
+
+TEST(owners, with_more_protection_domains_than_they_have_numbers_name_them) {
+  owners_rig rig(1);
+  constexpr std::uint32_t most = 1u << device_plan::log_pds_of_event_owner;
+  const verbs_budget many = verbs_budget{}.with<protection_domain>(most + 1);
+  const std::size_t bytes = verbs::event_owner_storage_bytes(many);
+  storage room(bytes);
+  verbs objects;
+  ASSERT_TRUE(objects.open(rig.adapter, many, {}, room.at(), bytes).ok());
+  std::vector<pd_handle> made;
+  for (std::uint32_t i = 0; i < most; ++i)
+    made.push_back(objects.create<protection_domain>().value());
+  const status s = objects.create<protection_domain>().error();
+  EXPECT_TRUE(s.is(driver_error::no_resource)) << words(s);
+  EXPECT_EQ(s.where(), static_cast<unsigned>(budget::item::pds));
+  for (const pd_handle pd : made) EXPECT_TRUE(objects.destroy(pd).ok());
+  EXPECT_TRUE(objects.close().ok());
 }
 
 TEST(owners, do_not_take_handles_of_each_other_nor_of_their_own_past) {
   owners_rig rig(2);
   rig.open_all();
-  event_verbs& one = rig.owners[0].objects;
-  event_verbs& other = rig.owners[1].objects;
+  verbs& one = rig.owners[0].objects;
+  verbs& other = rig.owners[1].objects;
   const pd_handle first = one.create<protection_domain>().value();
   const pd_handle second = other.create<protection_domain>().value();
   EXPECT_EQ(first.index, second.index) << "the same place";
@@ -177,7 +209,7 @@ TEST(owners, are_not_closed_while_they_have_objects) {
   ASSERT_TRUE(rig.owners[0].open().ok()) << "and opened again";
 }
 
-TEST(owners, use_up_their_own_share_alone) {
+TEST(owners, use_up_the_places_of_their_own_budget_alone) {
   owners_rig rig(2);
   rig.open_all();
   std::vector<cq_handle> made;
@@ -198,6 +230,152 @@ TEST(owners, use_up_their_own_share_alone) {
     destroy_completion_queue gone;
     gone.start(rig.owners[0].objects, h);
     EXPECT_TRUE(rig.await(gone).ok());
+  }
+}
+
+/// Everything that the device knows of an object is allocated by the control owner, in the first
+/// step of the creation.
+TEST(owners, that_lack_something_of_the_device_name_it_and_hold_nothing) {
+  owners_rig rig(1);
+  rig.open_all();
+  owners_rig::owner& o = rig.owners[0];
+  device& d = rig.adapter;
+  number_spaces& n = d.numbers();
+  const auto exhaust = [](number_allocator& space) {
+    std::vector<std::uint32_t> taken;
+    for (auto one = space.allocate(); one.ok(); one = space.allocate())
+      taken.push_back(one.value());
+    return taken;
+  };
+  const auto fails_with = [&](operation& op, budget::item what) {
+    const status s = rig.await(op);
+    EXPECT_TRUE(s.is(driver_error::no_resource) || s.is(driver_error::no_memory)) << words(s);
+    EXPECT_EQ(s.where(), static_cast<unsigned>(what)) << words(s);
+  };
+  const pd_handle domain = o.objects.create<protection_domain>().value();
+  create_completion_queue cq;
+  cq.start(o.objects, {.entries = 15});
+  ASSERT_TRUE(rig.await(cq).ok());
+  const verbs_holdings objects = o.objects.holdings();
+  const std::uint64_t numbers = d.holdings().numbers, pages = d.holdings().pages,
+                      doorbells = d.holdings().doorbells, mapped = d.holdings().mappings;
+
+  const auto queue = [&](budget::item what) {
+    create_completion_queue one;
+    one.start(o.objects, {.entries = 15});
+    fails_with(one, what);
+  };
+  struct space {
+    number_allocator& of;
+    budget::item what;
+  };
+  for (const space& s : {space{n.cqs, budget::item::cqs}, space{n.mtts, budget::item::mtts}}) {
+    const std::vector<std::uint32_t> taken = exhaust(s.of);
+    queue(s.what);
+    for (const std::uint32_t number : taken) s.of.free(number);
+  }
+  for (const auto& [arena, unit, what] :
+       {std::tuple{&d.arena(), std::size_t{4096}, budget::item::queue_memory},
+        std::tuple{&d.doorbells(), std::size_t{64}, budget::item::doorbell_records}}) {
+    std::vector<dma_region> taken;
+    for (auto one = arena->allocate(unit); one.ok(); one = arena->allocate(unit))
+      taken.push_back(one.value());
+    queue(what);
+    for (const dma_region& one : taken) arena->free(one);
+  }
+  {
+    const std::vector<std::uint32_t> taken = exhaust(n.qps);
+    create_queue_pair one;
+    one.start(o.objects, {.pd = domain, .send_cq = cq.made(), .receive_cq = cq.made(), .sends = 4});
+    fails_with(one, budget::item::qps);
+    for (const std::uint32_t number : taken) n.qps.free(number);
+  }
+  {
+    const std::vector<std::uint32_t> taken = exhaust(n.srqs);
+    create_shared_receive_queue one;
+    one.start(o.objects, {.pd = domain, .receives = 4});
+    fails_with(one, budget::item::srqs);
+    for (const std::uint32_t number : taken) n.srqs.free(number);
+  }
+  {
+    const std::vector<std::uint32_t> taken = exhaust(n.mpts);
+    create_fast_memory_region one;
+    one.start(o.objects, {.pd = domain, .most_pages = 4});
+    fails_with(one, budget::item::mpts);
+    for (const std::uint32_t number : taken) n.mpts.free(number);
+  }
+  EXPECT_EQ(o.objects.holdings().objects, objects.objects);
+  EXPECT_EQ(o.objects.holdings().request_bytes, objects.request_bytes);
+  EXPECT_EQ(d.holdings().numbers, numbers);
+  EXPECT_EQ(d.holdings().pages, pages);
+  EXPECT_EQ(d.holdings().doorbells, doorbells);
+  EXPECT_EQ(d.holdings().mappings, mapped);
+  destroy_completion_queue gone;
+  gone.start(o.objects, cq.made());
+  ASSERT_TRUE(rig.await(gone).ok());
+  ASSERT_TRUE(o.objects.destroy(domain).ok());
+}
+
+/// A block of context memory that is in doubt takes its numbers along, and nobody is refused.
+TEST(owners, pass_over_numbers_whose_context_memory_is_in_doubt) {
+  owners_rig rig(1);
+  rig.open_all();
+  owners_rig::owner& o = rig.owners[0];
+  unsigned held = 0;
+  rig.machine.adapter().judge_commands([&](layouts::opcode code, std::uint32_t) {
+    using fate = model::command_verdict::fate;
+    const bool hold = code == layouts::opcode::map_icm && held++ == 0;
+    return model::command_verdict{.what = hold ? fate::hold : fate::run};
+  });
+  rig.adapter.commands().set_limit(patience::ordinary, clock::milliseconds(20));
+  create_completion_queue late;
+  late.start(o.objects, {.entries = 15});
+  EXPECT_TRUE(rig.await(late).is(transport_error::timeout)) << words(late.outcome());
+  EXPECT_EQ(held, 1u);
+  EXPECT_NE(rig.adapter.holdings().mappings_in_doubt, 0u);
+  create_completion_queue next;
+  next.start(o.objects, {.entries = 15});
+  EXPECT_TRUE(rig.await(next).ok()) << words(next.outcome());
+  rig.machine.adapter().judge_commands({});
+  rig.machine.adapter().release_held_commands();
+  destroy_completion_queue gone;
+  gone.start(o.objects, next.made());
+  EXPECT_TRUE(rig.await(gone).ok());
+  EXPECT_TRUE(rig.run([&] { return o.objects.holdings().none(); }, clock::seconds(100)));
+}
+
+/// Directories of event owners have fewer places than the device has numbers.
+TEST(owners, get_numbers_that_differ_in_their_low_bits) {
+  owners_rig rig(2);
+  rig.open_all();
+  std::deque<create_completion_queue> made[2];
+  unsigned turn = 0;
+  // Both in turns, with some destroyed between, so that no owner gets neighbours.
+  for (unsigned i = 0; i < 16; ++i)
+    for (unsigned w = 0; w < 2; ++w) {
+      verbs& objects = rig.owners[w].objects;
+      create_completion_queue& cq = made[w].emplace_back();
+      cq.start(objects, {.entries = 15});
+      ASSERT_TRUE(rig.await(cq).ok()) << words(cq.outcome());
+      if (++turn % 3 != 0) continue;
+      destroy_completion_queue gone;
+      gone.start(objects, made[w].front().made());
+      ASSERT_TRUE(rig.await(gone).ok());
+      made[w].pop_front();
+    }
+  for (unsigned w = 0; w < 2; ++w) {
+    verbs& objects = rig.owners[w].objects;
+    for (const create_completion_queue& cq : made[w]) {
+      completion_queue* const queue = objects.find(cq.made());
+      ASSERT_NE(queue, nullptr);
+      EXPECT_EQ(objects.completion_queues().find(queue->number), queue) << "no other has its place";
+      EXPECT_EQ(rig.owners[1 - w].objects.completion_queues().find(queue->number), nullptr);
+    }
+    for (const create_completion_queue& cq : made[w]) {
+      destroy_completion_queue gone;
+      gone.start(objects, cq.made());
+      ASSERT_TRUE(rig.await(gone).ok());
+    }
   }
 }
 
@@ -417,7 +595,7 @@ TEST(owners, sleep_only_when_nothing_has_crossed) {
   how.wake = [](void* count) noexcept { ++*static_cast<unsigned*>(count); };
   how.wake_context = &wakes;
   ASSERT_TRUE(rig.owners[0].open(how).ok());
-  event_verbs& objects = rig.owners[0].objects;
+  verbs& objects = rig.owners[0].objects;
   while (objects.poll() != 0) {
   }
   EXPECT_TRUE(objects.prepare_to_sleep());

@@ -10,7 +10,7 @@
 
 #include <freehca/blocking/session.hpp>
 #include <freehca/hca/every_kind.hpp>
-#include <freehca/hca/owners/event_verbs.hpp>
+#include <freehca/hca/objects/verbs.hpp>
 
 #include <in_process_host.hpp>
 
@@ -35,8 +35,7 @@ struct owner_of_session {
     EXPECT_TRUE(session.open().ok());
     EXPECT_TRUE(session.wait(session.adapter().bring_up()).ok());
     const verbs_budget kinds = verbs_budget{}.with<completion_queue>(4);
-    const freehca::budget& size = session.size().budget;
-    storage.resize(event_verbs::storage_bytes(size, kinds, {}));
+    storage.resize(verbs::event_owner_storage_bytes(kinds));
     const status opened =
         objects.open(session.adapter().hardware(), kinds, {}, storage.data(), storage.size());
     EXPECT_TRUE(opened.ok()) << blocking::words(opened);
@@ -68,7 +67,7 @@ struct owner_of_session {
   counting_host host;
   blocking::session session;
   std::vector<std::byte> storage;
-  event_verbs objects;
+  verbs objects;
 };
 
 TEST(owner_wake, a_request_wakes_the_session_once_for_each_sleep) {

@@ -188,8 +188,7 @@ class device {
   unsigned completion_contexts() const { return completion_contexts_; }
   event_context& completion_context(unsigned i) { return events_[i + 1]; }
   event_context& asynchronous_context() { return events_[0]; }
-  /// True if an event owner (event_verbs) polls completion context `i`, false if the control owner
-  /// does.
+  /// True if an event owner polls completion context `i`, false if the control owner does.
   bool has_owner(unsigned i) const { return owners_.at(i) != nullptr; }
   /// The name of the event owner that a sequence waits for, or null. The sequence continues when
   /// this owner has polled and has stopped using the device that was reset.
@@ -224,7 +223,7 @@ class device {
   struct steps;  // the functions of the bring-up table: src/steps.hpp
   friend struct steps;
   friend class port_operation;
-  friend class event_verbs;
+  friend class verbs;
 
   /// An area of memory that is lent to the firmware as a whole: its own area, or the auxiliary
   /// area.

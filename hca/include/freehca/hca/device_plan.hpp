@@ -25,6 +25,7 @@ struct device_plan {
       asynchronous_ring, mailboxes, doorbells, dma_bytes, alignment;
 
   static constexpr unsigned log_pds = 12;  ///< a protection domain costs only one bit
+  static constexpr unsigned log_pds_of_event_owner = 10;
   static constexpr unsigned most_log_eq_entries = 20;
 
   /// The size of a completion event queue. A full event queue loses events permanently, so each
@@ -78,9 +79,12 @@ struct device_plan {
     contexts = take(context_tables::storage_bytes_for(b));
     area_entries =
         take(layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>));
-    qps = take(numbers(b.log_qps));
-    srqs = take(numbers(b.log_srqs));
-    cqs = take(numbers(b.log_cqs));
+    const auto numbers_and_owners = [numbers](unsigned log) {
+      return numbers(log) + (std::size_t{1} << log);
+    };
+    qps = take(numbers_and_owners(b.log_qps));
+    srqs = take(numbers_and_owners(b.log_srqs));
+    cqs = take(numbers_and_owners(b.log_cqs));
     eqs = take(numbers(b.log_eqs));
     mpts = take(numbers(b.log_mpts));
     mtts = take(numbers(b.log_mtts - number_spaces::log_mtt_unit));

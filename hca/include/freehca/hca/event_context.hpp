@@ -60,7 +60,7 @@ class event_context {
 
  private:
   friend class device;
-  friend class event_verbs;
+  friend class verbs;
   struct internal_sinks {
     void* context = nullptr;
     void (*port)(void* context, unsigned port) noexcept = nullptr;

@@ -43,8 +43,12 @@ class number_allocator {
   /// [0, end). `first` is rounded up to a unit.
   void open(std::byte* storage, std::uint32_t first, std::uint32_t end, unsigned log_unit,
             budget::item what);
+  /// Called after open() with a unit of 1, if the allocator is to know the owners of its numbers.
+  /// The storage has one more byte for each number then.
+  void keep_owners();
   void close() {
     used_ = nullptr;
+    owners_ = nullptr;
     first_ = end_ = out_ = 0;
     rests_ = 0;
   }
@@ -55,6 +59,18 @@ class number_allocator {
                                  const number_filter* filter = nullptr);
   /// Frees the numbers of one allocate() of `count` numbers.
   void free(std::uint32_t first, std::uint32_t count = 1);
+
+  /// Sets the owner of an allocated number, until the number is freed. No effect if the allocator
+  /// does not know owners.
+  void set_owner(std::uint32_t number, std::uint8_t owner) {
+    if (owners_ != nullptr) owners_[number] = owner;
+  }
+  /// Returns 0 if set_owner() was not called for the number.
+  std::uint8_t owner_of(std::uint32_t number) const {
+    return owners_ != nullptr && number < end_ ? owners_[number] : std::uint8_t{0};
+  }
+  /// Returns true if `owner` has a number that equals `number` modulo `places`, a power of two.
+  bool has_alike(std::uint8_t owner, std::uint32_t number, std::uint32_t places) const;
 
   std::uint32_t first() const { return first_ << log_unit_; }
   /// The number of allocated numbers, without the resting ones.
@@ -73,6 +89,7 @@ class number_allocator {
   void end_rest(const run& r);
 
   std::uint64_t* used_ = nullptr;
+  std::uint8_t* owners_ = nullptr;
   std::uint32_t first_ = 0, end_ = 0;  // units
   std::uint32_t lowest_ = 0;           // no unit below is free
   std::uint32_t out_ = 0;

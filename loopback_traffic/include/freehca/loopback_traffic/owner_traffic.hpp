@@ -8,7 +8,7 @@
 #include <string>
 
 #include <freehca/hca/every_kind.hpp>
-#include <freehca/hca/owners/event_verbs.hpp>
+#include <freehca/hca/objects/verbs.hpp>
 
 #include <freehca/loopback_traffic/message.hpp>
 #include <freehca/loopback_traffic/scattered_memory.hpp>
@@ -42,13 +42,13 @@ class owner_traffic {
   /// What run() is given at least.
   static constexpr std::size_t buffer_bytes = 2 * slots * slot_bytes;
 
-  /// What event_verbs::open() is given.
+  /// What verbs::open() is given.
   static verbs_budget objects_needed();
   verbs_events events();
 
   /// Runs on the owner's thread until `stop` is set and all objects are taken back, or something is
   /// wrong. `buffer` was allocated by the control owner's thread. `stop` does not end a sleep.
-  void run(event_verbs& objects, const owner_port& at, scattered_memory& buffer, owner_sleep& sleep,
+  void run(verbs& objects, const owner_port& at, scattered_memory& buffer, owner_sleep& sleep,
            const std::atomic<bool>& stop);
 
   /// Arrived, and checked. Any thread may read it.
@@ -70,7 +70,7 @@ class owner_traffic {
   void turn();
   bool working() const;
 
-  event_verbs* objects_ = nullptr;
+  verbs* objects_ = nullptr;
   owner_port at_;
   scattered_memory* buffer_ = nullptr;
   owner_sleep* sleep_ = nullptr;

@@ -40,7 +40,7 @@ struct setup {
   bool take_over = false;                       ///< device_setup::take_over
   std::uint64_t port_wait = default_port_wait;  ///< device_setup::port_wait
   std::uint64_t link_wait = default_link_wait;  ///< device_setup::link_wait
-  /// device_setup::wake: other owners (event_verbs) wake the thread that polls the adapter.
+  /// device_setup::wake: event owners wake the thread that polls the adapter.
   inbox::waker wake = nullptr;
   void* wake_context = nullptr;
   /// Receives all events for which no connection of this adapter waits.

@@ -34,6 +34,7 @@ struct completion_queue : queue_object {
   queues::cq rings;                 ///< for polling and arming
   event_context* events = nullptr;  ///< reports the completions
 
+  status plan(verbs& in, const attributes& a, creation<creating>& to);
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
   void notice(verbs& in, const object_event& event);

@@ -36,10 +36,10 @@ struct counting_completion_queue : completion_queue {
     waited_for_ = true;
   }
 
-  status build(verbs& in, const attributes& a, creation<creating>& to) {
+  status plan(verbs& in, const attributes& a, creation<creating>& to) {
     counts = {};
     waited_for_ = has_event_ = false;
-    return completion_queue::build(in, a, to);
+    return completion_queue::plan(in, a, to);
   }
   void resume() { rings.arm(); }
   void notice(verbs& in, const object_event& event) {

@@ -36,8 +36,13 @@ struct fast_memory_region : memory_region {
   /// invalid or the reserved key was skipped. Called on the thread of the owner of the objects.
   std::uint32_t next_key();
 
-  status build(verbs& in, const attributes& a, creation<creating>& to);
-  void strip(verbs& in);
+  status plan(verbs& in, const attributes& a, creation<creating>& to);
+  status build(verbs& in, const attributes&, creation<creating>& to) {
+    return memory_region::build(in, {}, to);
+  }
+  /// Records the last key, before the control owner can give the number to another region.
+  void suspend();
+  void strip(verbs&) { key = 0; }
 };
 static_assert(sizeof(void*) != 8 || sizeof(fast_memory_region) == 232);
 

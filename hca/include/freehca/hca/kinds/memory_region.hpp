@@ -57,6 +57,7 @@ struct memory_region : device_object {
   std::uint32_t key = 0;  ///< local key and remote key, which are the same number
   dma_region mapped;  ///< the mapped pages of the program's memory; 0 bytes: no memory is mapped
 
+  status plan(verbs& in, const attributes& a, creation<creating>& to);
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
 

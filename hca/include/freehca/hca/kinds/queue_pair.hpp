@@ -87,6 +87,7 @@ struct queue_pair : queue_object {
   bool remote_read = false, remote_write = false, remote_atomic = false;
   layouts::qp_state moving_to = layouts::qp_state::reset;  ///< the last transition's target
 
+  status plan(verbs& in, const attributes& a, creation<creating>& to);
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
   void suspend();

@@ -34,10 +34,8 @@ struct shared_receive_queue : queue_object {
 
   queues::srq rings;  ///< for posting
 
-  status build(verbs& in, const attributes& a, creation<creating>& to) {
-    using layouts::srqc;
-    device& adapter = in.adapter();
-    const capabilities& can = adapter.capabilities();
+  status plan(verbs& in, const attributes& a, creation<creating>&) {
+    const capabilities& can = in.adapter().capabilities();
     if (!can.has(layouts::dev_cap_flag::srq)) return driver_error::unsupported;
     protection_domain* const domain = in.find(a.pd);
     FREEHCA_TRY(verbs::usable(domain));
@@ -49,9 +47,14 @@ struct shared_receive_queue : queue_object {
       return driver_error::bad_argument;
     use(*domain);
     cookie = a.cookie;
-    FREEHCA_TRY(in.take_number(*this));
-    FREEHCA_TRY(
-        in.take_rings(*this, s.bytes(), layouts::rq_doorbell_record::bytes, s.entries(), to.pages));
+    return in.plan_rings(*this, s.bytes(), layouts::rq_doorbell_record::bytes, s.entries());
+  }
+
+  status build(verbs& in, const attributes& a, creation<creating>& to) {
+    using layouts::srqc;
+    device& adapter = in.adapter();
+    const capabilities& can = adapter.capabilities();
+    const queues::srq_shape s = queues::srq_shape_for(a.receives, a.scatter).value();
     FREEHCA_TRY(rings.open({.ring = ring,
                             .shape = s,
                             .slots = storage_for<queues::posted_request>(slots.host),
@@ -62,7 +65,7 @@ struct shared_receive_queue : queue_object {
     // The fields are set as in Linux (6.1 mlx4/srq.c mlx4_srq_alloc).
     layouts::image<srqc> context;
     context.set<&srqc::log_srq_size>(s.log_entries).set<&srqc::srqn>(number);
-    context.set<&srqc::log_srq_stride>(s.log_stride - 4u).set<&srqc::pd>(domain->number);
+    context.set<&srqc::log_srq_stride>(s.log_stride - 4u).set<&srqc::pd>(in.find(a.pd)->number);
     context.set<&srqc::log_page_size>(log_page - 12u)
         .set<&srqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
     context.set<&srqc::db_rec_addr>(record.device_address);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <type_traits>
 
 #include <freehca/firmware_cmds/typed.hpp>
@@ -13,10 +14,11 @@
 
 namespace freehca {
 
-/// How an object of kind K is created: the output of K::build(verbs&, const attributes&,
-/// creation<K::creating>&). `Family` is the creating command, or `nothing` if no command creates
-/// the object. build() checks the attributes, takes the resources of the object, aims the command
-/// at the object and fills in the command's input.
+/// How an object of kind K is created. `Family` is the creating command, or `nothing` if no command
+/// creates the object. K::plan(verbs&, const attributes&, creation<K::creating>&) checks the
+/// attributes and says what the object needs: how many translations, how large a ring. K::build(),
+/// with the same parameters, is called when that is allocated and the object has its number. It
+/// fills in the command and aims it at the object.
 template <class Family>
 struct creation {
   firmware_command<Family> command{std::uint32_t{0}};
@@ -38,31 +40,35 @@ struct creation<nothing> {
 template <device_kind K>
 class create_object : public object_operation {
  public:
-  create_object() = default;
+  create_object() {}
   ~create_object() { drop(); }
 
   void start(verbs& owner, const typename K::attributes& attributes) {
     if (!startable()) return;
     made_ = {};
-    const result<object_record*> taken = owner.take(kind_of<K>);
-    if (!taken.ok()) return refuse(owner, taken.error());
-    K& object = static_cast<K&>(*taken.value());
+    auto* const object = static_cast<K*>(take(owner, kind_of<K>));
+    if (object == nullptr) return;
     command* const create = creation_.begin();
-    if (const status s = object.build(owner, attributes, creation_); !s.ok()) {
-      owner.release(object);
-      return refuse(owner, s);
-    }
-    start_creation(object, create, creation_.pages, &finished);
+    ::new (static_cast<void*>(&attributes_)) typename K::attributes(attributes);
+    start_creation(*object, object->plan(owner, attributes_, creation_), create, creation_.pages,
+                   &build, &finished);
   }
   /// The handle of the object. Valid once the operation is done with the outcome ok.
   handle<K> made() const { return made_; }
 
  private:
+  static status build(object_operation& op) {
+    auto& self = static_cast<create_object&>(op);
+    return static_cast<K&>(self.object()).build(self.owner(), self.attributes_, self.creation_);
+  }
   static void finished(object_operation& op, status outcome) noexcept {
     auto& self = static_cast<create_object&>(op);
     if (outcome.ok()) self.made_ = verbs::handle_of(static_cast<K&>(self.object()));
   }
   creation<typename K::creating> creation_;
+  union {
+    typename K::attributes attributes_;  // written by start()
+  };
   handle<K> made_;
 };
 

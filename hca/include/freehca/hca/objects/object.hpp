@@ -41,12 +41,14 @@ struct object_record : list_node {
   std::uint32_t index = 0;       ///< of its handle
   std::uint32_t generation = 0;  ///< of its handle; never 0
   std::uint32_t next_free = none;
-  std::uint32_t number = none;  ///< QPN, CQN, MPT index ...
+  std::uint32_t number = none;  ///< QPN, CQN, MPT index ...; `none` while there is no such object
   std::uint32_t users = 0;      ///< objects that refer to this one
   phase state = phase::free;
   bool under_change = false;  ///< an operation works on the object
-  bool forgotten = false;     ///< a reset came while an operation worked on the object
-  bool exists = false;        ///< the device has the object, or may have it
+  /// A reset came while an operation worked on the object, or while it was in doubt. Only the
+  /// object itself is left to release.
+  bool forgotten = false;
+  bool exists = false;  ///< the device has the object, or may have it
   object_record* uses[most_uses] = {};
 
   /// Makes this object refer to `other` until this object is released.
@@ -66,7 +68,12 @@ struct object_record : list_node {
 struct device_object : object_record {
   device_object();
   ~device_object();
-  std::uint32_t translations = none;  ///< the first MTT entry
+  // The control owner allocates and frees what these members name, and the ring and the record of a
+  // queue_object. It writes them while it has a step of an operation on the object, or after the
+  // object's owner has released a device that was reset. The object's owner reads them between two
+  // steps. Before the first step of a creation it writes the sizes: K::plan().
+  std::uint32_t device_number = none;  ///< what `number` becomes
+  std::uint32_t translations = none;   ///< the first MTT entry
   std::uint32_t translation_count = 0;
   std::uint8_t log_page = 12;  ///< log2 of the page size of a ring's translation entries
 
@@ -87,7 +94,7 @@ struct device_object : object_record {
 
 /// A device object with a ring in memory of the driver.
 struct queue_object : device_object {
-  dma_region ring;         ///< memory of the arena
+  dma_region ring;         ///< memory of the arena; no host address: not allocated yet
   dma_region record;       ///< the doorbell record
   dma_region slots;        ///< the driver's records of posted requests, in plain memory
   void* cookie = nullptr;  ///< a value of the user that is passed back in events

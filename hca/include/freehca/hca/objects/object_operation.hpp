@@ -8,18 +8,20 @@
 #include <freehca/hal/crossing.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/page_list.hpp>
+#include <freehca/hal/status.hpp>
 
 #include <freehca/hca/context_tables.hpp>
 #include <freehca/hca/objects/object.hpp>
 
 namespace freehca {
 
-/// Creates, destroys, changes or reads an object. A creation maps context memory for the object and
-/// its translation entries, and then sends the creating command. A destruction does the opposite in
-/// reverse order. If the firmware refuses a step of a creation, the operation undoes all earlier
-/// steps and gives back all resources before it completes. If the firmware does not answer, the
-/// object is held. The verbs object takes it back after the late answer or the reset. If the
-/// deadline passes, the operation ends as if it were cancelled, with transport_error::timeout.
+/// Creates, destroys, changes or reads an object. A creation allocates what the kind has planned,
+/// and maps context memory for the object and its translation entries. It then builds the object
+/// and sends the creating command. A destruction does the opposite in reverse order. If the
+/// firmware refuses a step of a creation, the operation undoes all earlier steps and gives back all
+/// resources before it completes. If the firmware does not answer, the object is held. The verbs
+/// object takes it back after the late answer or the reset. If the deadline passes, the operation
+/// ends as if it were cancelled, with transport_error::timeout.
 ///
 /// If the operation is destroyed while it is under way, it is detached. The verbs object then takes
 /// back what a creation has made, and finishes a destruction that the firmware has carried out. A
@@ -39,6 +41,8 @@ class object_operation : public operation {
   friend class verbs;
   /// Called at the end of the operation, with the outcome. Fills in the results.
   using finisher = void (*)(object_operation&, status) noexcept;
+  /// Called in a creation when the number, the translations and the ring are allocated.
+  using builder = status (*)(object_operation&);
 
   enum class step : std::uint8_t {
     idle,
@@ -54,10 +58,13 @@ class object_operation : public operation {
   object_operation();
   ~object_operation();
 
-  /// `create` is null if no command creates the object. `pages` are the pages to which the object's
-  /// translation entries point.
-  void start_creation(device_object& object, command* create, const page_list& pages,
-                      finisher at_end);
+  /// Takes an object of the kind from `owner`. Returns null if the operation is refused.
+  object_record* take(verbs& owner, const kind& what);
+  /// `planned` is the outcome of K::plan(). If it is not ok, the object is released and the
+  /// operation is refused. `create` is null if no command creates the object. `pages` are the pages
+  /// to which the object's translation entries point.
+  void start_creation(device_object& object, status planned, command* create,
+                      const page_list& pages, builder build, finisher at_end);
   /// Refuses a null `object`, and an object that is in use.
   void start_destruction(verbs& owner, device_object* object);
   /// `what` is modify or query. A query puts nothing at risk but the mailbox.
@@ -87,18 +94,21 @@ class object_operation : public operation {
   void finish(status outcome);
   void leave();
   static void on_cancel(operation& op, void* self) noexcept;
+  static object_operation& at(crossing& c) { return crossing_of<object_operation>::at(c); }
 
   // Called on the control owner's thread.
-  friend class event_verbs;
   void run();
   void stop_step();
-  status drop_step();
+  void drop_step();
+  void record_answer(const operation& part);
+  void answer();
   static void step_ended(operation& op, void* self) noexcept;
 
   device_object* object_ = nullptr;
   verbs* owner_ = nullptr;
   command* command_ = nullptr;  // the command that creates, modifies or queries
-  page_list pages_;
+  page_list pages_;             // to which the translation entries point
+  builder build_ = nullptr;
   finisher finish_ = nullptr;
   status outcome_so_far_;
   step step_ = step::idle;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -33,6 +32,22 @@ struct verbs_holdings {
   bool none() const { return objects == 0 && request_bytes == 0; }
 };
 
+/// The setup of an event owner.
+struct event_owner_setup {
+  /// The index of the completion context, from 0 to device::completion_contexts() - 1. No other
+  /// owner polls this context, and no completion queue of the control owner refers to it.
+  unsigned completion_context = 0;
+  const char* name = "event context";  ///< name in messages; it outlives the owner
+  /// Called on the control owner's thread when a message to this owner arrives while this owner
+  /// sleeps (prepare_to_sleep). The port handles the interrupts of this owner: when vector
+  /// event_context::vector() fires, the port calls device::on_interrupt() and wakes this owner. If
+  /// the event queue of this owner shares its vector, the port need not wake the owner, because
+  /// next_deadline() then requests a poll each millisecond. If `wake` is null, the owner does not
+  /// sleep, or wakes up by itself.
+  inbox::waker wake = nullptr;
+  void* wake_context = nullptr;
+};
+
 /// The objects of one owner of a device. Their kinds are those that the verbs_budget names. All
 /// that is particular to a kind is in the class of that kind. This class has only the families of
 /// the device's events, and for each family a directory that finds an object by its number.
@@ -43,12 +58,35 @@ struct verbs_holdings {
 /// and destroy(). All other functions of an object are members of its kind; find() returns the
 /// object.
 ///
-/// One thread uses a verbs object: the thread of the control owner. The objects of an event context
-/// with its own thread are in an event_verbs.
+/// One thread uses a verbs object: the thread of its owner. The first open() makes it the verbs
+/// object of the control owner. The second open() makes it the verbs object of an event owner,
+/// which polls one completion context. An event owner creates and uses its objects without a lock
+/// and without a store that another owner sees. Only the steps of its operations cross to the
+/// control owner, whose thread polls the device, and their answers cross back. Asynchronous events
+/// and the notices of resets cross from the control owner to the event owner.
+///
+/// Handles are valid for one owner only. A queue pair, its completion queues, its shared receive
+/// queue and its protection domain belong to one owner. The keys of memory regions are plain
+/// numbers. Each queue pair of the protection domain can use them. The budget of the device is for
+/// the objects of all owners.
+///
+/// open() and close() of an event owner are called on the control owner's thread, while no other
+/// thread uses the object. Between the two calls, all other functions, including poll(), are called
+/// on one thread of the user's choice. After a reset of the device, objects end when this owner
+/// polls. A sequence of the device waits for this poll (device::awaited_owner()). When the device
+/// is up again, this owner is up again too (verbs_events::up_again). If the device is closed before
+/// this object, a precondition is broken.
+///
+/// If an operation of an event owner is destroyed while it is under way, its destructor waits until
+/// the control owner's poll() does not use the operation any more. On the control owner's own
+/// thread it does not wait, if the platform has current_thread.
 class verbs {
  public:
-  /// The size of the storage for a device that is opened with `d`. The storage is aligned to 16.
+  /// The size of the control owner's storage for a device that is opened with `d`. The storage is
+  /// aligned to 16.
   static constexpr std::size_t storage_bytes(const budget& d, const verbs_budget& b);
+  /// The same for an event owner.
+  static constexpr std::size_t event_owner_storage_bytes(const verbs_budget& b);
 
   verbs() = default;
   verbs(const verbs&) = delete;
@@ -67,9 +105,14 @@ class verbs {
   /// not used any more.
   status open(device& adapter, const verbs_budget& b, std::byte* storage, std::size_t storage_bytes,
               const verbs_events& events = {});
+  /// The same for an event owner. Further errors: driver_error::bad_argument (no such completion
+  /// context), ::busy (the context has an owner, or a completion queue refers to it), ::no_resource
+  /// (`where` is budget::item::uars).
+  status open(device& adapter, const verbs_budget& b, const event_owner_setup& setup,
+              std::byte* storage, std::size_t storage_bytes, const verbs_events& events = {});
   /// Fails with driver_error::busy if there are objects or if operations are under way. If an
   /// operation of the control owner was refused and is not completed yet, device::poll() completes
-  /// it. close() and the destructor of an event_verbs are called on the control owner's thread,
+  /// it. close() and the destructor for an event owner are called on the control owner's thread,
   /// after the event owner's thread has stopped using the object. close() then delivers the
   /// messages that had crossed to the event owner by then (request_ended, device_failed, up_again).
   status close();
@@ -81,12 +124,12 @@ class verbs {
   /// device::poll(). Also polls the completion contexts that have no event owner.
   unsigned poll();
   /// True if objects can be created: the device is up, as far as this owner knows.
-  bool up() const { return is_open() && location_->up(*this); }
+  bool up() const { return is_open() && (link_ != nullptr ? link_->working : device_->up()); }
   /// Called before the owner's thread sleeps, after poll() has found nothing to do. Returns false
   /// if another owner has sent a message since then: the thread must poll once more. If it returns
   /// true, device_setup::wake, or event_owner_setup::wake of an event owner, is called when another
   /// owner sends a message. poll() ends the sleep.
-  bool prepare_to_sleep() { return !is_open() || location_->prepare_to_sleep(*this); }
+  bool prepare_to_sleep();
   /// The latest time of the next poll() if no interrupt comes, on the platform's clock. 0 means at
   /// once. Completion queues that the caller polls are not considered.
   std::uint64_t next_deadline() const;
@@ -120,6 +163,10 @@ class verbs {
   }
 
   verbs_holdings holdings() const;
+  /// The number of asynchronous events that an event owner has missed because it did not poll for
+  /// too long. 0 for the control owner.
+  std::uint64_t events_dropped() const { return link_ != nullptr ? link_->events.dropped() : 0; }
+  const char* name() const { return link_ != nullptr ? link_->name : "control owner"; }
   /// The number of objects of kind K, without the objects of kinds that stand in for K.
   template <class K>
   std::uint32_t held() const {
@@ -129,7 +176,7 @@ class verbs {
   device& adapter() const { return *device_; }
 
   // Only the kinds of objects call the functions below. The object records each resource that they
-  // take, and release() gives back what the object has recorded.
+  // take or plan, and release() gives back what the object has recorded.
 
   /// Takes an object from the slab of its kind. Errors: driver_error::bad_state (the device is not
   /// up), ::unsupported (the budget does not name the kind), ::no_resource.
@@ -137,22 +184,21 @@ class verbs {
   /// Ok if other objects may refer to the object and operations may work on it. Errors:
   /// driver_error::stale_handle (null), ::busy.
   static status usable(const object_record* object);
-  /// Takes a number from the number space of the kind. Error: driver_error::no_resource.
+  /// Gives a protection domain its number. Error: driver_error::no_resource.
   status take_number(object_record& object);
-  status take_translations(device_object& object, std::size_t pages);
-  /// Takes the ring, the doorbell record (unless `record_bytes` is 0), places for `requests`
-  /// requests, and translation entries for the ring. `pages` receives the pages of the ring.
-  status take_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
-                    std::size_t requests, page_list& pages);
+  /// Plans one translation entry for each page.
+  static status plan_translations(device_object& object, std::size_t pages);
+  /// Takes places for `requests` requests. Plans the ring and the doorbell record (unless
+  /// `record_bytes` is 0). The translation entries of the ring depend on its address: allocate().
+  status plan_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
+                    std::size_t requests);
   /// Gives back all resources of the object, and then the object.
   void release(object_record& object);
   /// The doorbell page (UAR) of this owner.
-  const uar_page& uar() const { return *source_.uar; }
+  const uar_page& uar() const { return link_ != nullptr ? link_->uar : device_->uar(); }
   /// The event context that reports the completions of a queue. Null if this owner does not poll
   /// such a context.
-  event_context* event_queue(unsigned completion_context) const {
-    return location_->event_queue(*this, completion_context);
-  }
+  event_context* event_queue(unsigned completion_context) const;
   queues::qp_directory& queue_pairs() { return queue_pairs_; }
   number_directory& completion_queues() { return completion_queues_; }
   number_directory& shared_receive_queues() { return shared_receive_queues_; }
@@ -167,47 +213,51 @@ class verbs {
  private:
   friend class object_operation;
   friend struct device_object;
-  friend class event_verbs;
 
-  /// The functions in which the control owner and an event owner differ.
-  struct location {
-    unsigned (*poll)(verbs& v);
-    std::uint64_t (*next_deadline)(const verbs& v);
-    bool (*up)(const verbs& v);
-    bool (*prepare_to_sleep)(verbs& v);
-    event_context* (*event_queue)(const verbs& v, unsigned completion_context);
-    /// ask() passes a step of an operation to the control owner. answer() passes the answer back to
-    /// the operation's owner. stop() asks the control owner to end the step early.
-    void (*ask)(verbs& v, object_operation& step);
-    void (*answer)(verbs& v, object_operation& step);
-    void (*stop)(verbs& v, object_operation& step);
-    /// Called when the operation is destroyed. After drop() returns, no owner uses the operation
-    /// any more.
-    void (*drop)(verbs& v, object_operation& step);
-    /// The control owner calls this when the leases of the object are settled. It passes the
-    /// settlement to the object's owner.
-    void (*settle)(verbs& v, device_object& object);
-    void (*close)(verbs& v);
-    const char* (*name)(const verbs& v);
-  };
-  /// The sources of the resources of objects.
-  struct source {
-    number_spaces* numbers;
-    dma_arena* arena;
-    dma_arena* doorbells;
-    const uar_page* uar;
-    // Numbers with unusable context memory are skipped. Null if this is not the control owner: only
-    // the control owner can check this.
-    const context_tables* contexts;
-  };
   struct directory_sizes {
     std::uint32_t qps, cqs, srqs;
   };
-  static const location at_control;
   static constexpr std::size_t bytes_for(const directory_sizes& sizes, const verbs_budget& b);
-  status open_at(const location& where, const source& from, device& adapter,
-                 const directory_sizes& sizes, const verbs_budget& b, std::byte* storage,
-                 std::size_t bytes, const verbs_events& events);
+  /// The places in each directory of an event owner: at least one for each of its queues.
+  static constexpr std::uint32_t directory_places(const verbs_budget& b) {
+    std::uint32_t queues = 0, places = 1;
+    for (const verbs_budget::entry& e : b.kinds)
+      if (e.what != nullptr && e.what->has_rings) queues += e.count;
+    while (places < queues) places *= 2;
+    return places;
+  }
+  status open_parts(device& adapter, const directory_sizes& sizes, const verbs_budget& b,
+                    std::byte* storage, std::size_t bytes, const verbs_events& events);
+  void close_parts();
+
+  // Both call `arrive` on the thread of the owner that they name. For the control owner's own
+  // objects they call it at once.
+  void to_control(crossing& what, crossing::arrival arrive);
+  void to_owner(crossing& what, crossing::arrival arrive);
+  /// Asks the control owner to end the step of an operation early.
+  void stop(object_operation& op);
+  /// Called when an operation is destroyed. After drop() returns, no owner uses the operation.
+  void drop(object_operation& op);
+
+  // Called on the control owner's thread.
+
+  /// Allocates what the kind of the object has planned. If the object has a ring, `pages` receives
+  /// the pages of the ring. Errors: driver_error::no_resource and ::no_memory (`where` is a
+  /// budget::item). free() is then called too.
+  status allocate(device_object& object, page_list& pages);
+  void free(device_object& object);
+  void leave();
+  unsigned poll_device();
+
+  // event_owner.cpp: all but leave_context() is called on the thread of an event owner
+  unsigned poll_context();
+  void drop_crossing(object_operation& op);
+  void leave_context();
+  void stop_using();
+  void release_device();
+  void begin_anew();
+  event_context& context() const { return device_->completion_context(link_->context); }
+
   event_sinks sinks();
   /// In a debug build, traps if another thread has used this owner.
   void expect_own_thread() const;
@@ -227,16 +277,12 @@ class verbs {
           f(object);
   }
   status destroy_now(object_record* object);
-  /// Gives back all resources of the object. The object can no longer be used, but its handle is
-  /// not stale yet.
+  /// Gives back all resources of the object but those that the control owner has to free for
+  /// another owner. The object can no longer be used, but its handle is not stale yet.
   void strip(object_record& object);
   void want_back(device_object& object);
-  void close_slabs();
   void reap();
   void end_requests();
-
-  void connect_events();
-  void disconnect_events();
   void notice(object_record* object, const object_event& event);
 
   /// The reactor of an event owner, and of an owner that is not open. An open control owner uses
@@ -244,8 +290,7 @@ class verbs {
   reactor own_;
   reactor* reactor_ = &own_;
   device* device_ = nullptr;
-  const location* location_ = &at_control;
-  source source_{};
+  owner_link* link_ = nullptr;  // of an event owner, in its storage
   verbs_events events_;
   status failure_;  // the reason of the failure of the device, if it failed
   slab slabs_[verbs_budget::most_kinds];
@@ -281,7 +326,13 @@ constexpr std::size_t verbs::bytes_for(const directory_sizes& sizes, const verbs
 }
 
 constexpr std::size_t verbs::storage_bytes(const budget& d, const verbs_budget& b) {
-  return bytes_for(directory_sizes{1u << d.log_qps, 1u << d.log_cqs, 1u << d.log_srqs}, b);
+  return bytes_for({1u << d.log_qps, 1u << d.log_cqs, 1u << d.log_srqs}, b);
+}
+
+constexpr std::size_t verbs::event_owner_storage_bytes(const verbs_budget& b) {
+  const std::uint32_t places = directory_places(b);
+  return bytes_for({places, places, places}, b) + event_relay::storage_bytes() +
+         alignof(owner_link) + sizeof(owner_link);
 }
 
 template <class K>

@@ -24,9 +24,9 @@ struct verbs_events {
               layouts::event_type type) noexcept = nullptr;
   void (*port)(void* context, unsigned port) noexcept = nullptr;
   void (*device_failed)(void* context, status why) noexcept = nullptr;
-  /// Called only for an event_verbs: the device was reset and is up again. If `outcome` is ok,
-  /// objects can be created again. Otherwise the device had no share for this owner. The owner then
-  /// waits until the device comes up the next time.
+  /// Called only for an event owner: the device was reset and is up again. If `outcome` is ok,
+  /// objects can be created again. Otherwise the device had no UAR page for this owner. The owner
+  /// then waits until the device comes up the next time.
   void (*up_again)(void* context, status outcome) noexcept = nullptr;
   /// Called once for each work request whose completion was not polled before the device was reset
   /// or lost its access to memory. The buffers that the request names belong to the caller again.

@@ -11,7 +11,7 @@
 
 namespace freehca::blocking {
 
-/// The sleep of an event owner's thread (event_verbs). Created and destroyed on the thread of the
+/// The sleep of an event owner's thread. Created and destroyed on the thread of the
 /// control owner.
 class owner_wait {
  public:

@@ -19,7 +19,7 @@
 namespace freehca::blocking {
 
 /// An adapter, opened by its address, with functions that wait for operations. Only the thread of
-/// the control owner uses it. Event owners on other threads (event_verbs) wake this thread, and
+/// the control owner uses it. Event owners on other threads wake this thread, and
 /// wait by host::wait_for().
 class session {
   template <class Operation>
