@@ -87,8 +87,12 @@ void object_operation::enter(step to) {
   if (dropped()) return leave();
   step_ = to;
   switch (to) {
-    case step::map:
     case step::unmap:
+      // At the end of the step, the control owner frees the ring before this owner has the answer.
+      // Until then the user can still find a completion queue, and poll or arm it.
+      if (object_->what->has_rings) object_->what->strip(*owner_, *object_);
+      [[fallthrough]];
+    case step::map:
       request_.restart();
       request_.then(&object_operation::step_ended, this);
       break;

@@ -316,6 +316,32 @@ TEST(owners, that_lack_something_of_the_device_name_it_and_hold_nothing) {
   ASSERT_TRUE(o.objects.destroy(domain).ok());
 }
 
+/// The control owner frees the ring before the event owner has the answer to the last step.
+TEST(owners, find_no_open_ring_that_the_control_owner_has_freed) {
+  owners_rig rig(1);
+  rig.open_all();
+  owners_rig::owner& o = rig.owners[0];
+  create_completion_queue cq;
+  cq.start(o.objects, {.entries = 15});
+  ASSERT_TRUE(rig.await(cq).ok());
+  const std::uint64_t before = rig.adapter.holdings().doorbells;
+  destroy_completion_queue gone;
+  gone.start(o.objects, cq.made());
+  o.polls = false;
+  ASSERT_TRUE(rig.run([&] {
+    const bool freed = rig.adapter.holdings().doorbells < before;
+    if (!freed) o.objects.poll();
+    return freed;
+  }));
+  EXPECT_FALSE(gone.done());
+  completion_queue* const queue = o.objects.find(cq.made());
+  ASSERT_NE(queue, nullptr);
+  EXPECT_FALSE(queue->rings.is_open());
+  o.polls = true;
+  EXPECT_TRUE(rig.await(gone).ok());
+  EXPECT_EQ(o.objects.find(cq.made()), nullptr);
+}
+
 /// A block of context memory that is in doubt takes its numbers along, and nobody is refused.
 TEST(owners, pass_over_numbers_whose_context_memory_is_in_doubt) {
   owners_rig rig(1);

@@ -75,7 +75,7 @@ struct kind {
   object_record& (*construct)(std::byte* at) = nullptr;
   void (*destruct)(object_record& object) = nullptr;
   /// K::strip(verbs&) gives back the resources that only this kind has. It may be called more than
-  /// once.
+  /// once. Each kind with rings has it, and closes the rings.
   void (*strip)(verbs& in, object_record& object) = nullptr;
   /// K::suspend() stops posts to the object. It is called before the object is destroyed and when
   /// the device is reset. K::resume() permits posts again. It is called when the object is live for
