@@ -75,6 +75,13 @@ void verbs::leave_context() {
   // before it. This owner has answered all that crossed to it.
   using enum owner_link::owner_state;
   while (link_->is == stopping || link_->is == releasing) device_->control_.reactor.mail.take();
+  // The next owner of the context has the same id and a directory of its own.
+  each([this](object_record& left) {
+    if (!left.what->is_device_object) return;
+    const std::uint32_t number = static_cast<device_object&>(left).device_number;
+    if (number != object_record::none)
+      (device_->numbers().*left.what->facts.numbers).set_owner(number, 0);
+  });
   device_->owners_.remove(*link_);
 }
 

@@ -405,6 +405,45 @@ TEST(owners, get_numbers_that_differ_in_their_low_bits) {
   }
 }
 
+/// A directory of one place. The queue that the first owner leaves has all low bits of it.
+TEST(owners, that_leave_objects_behind_leave_the_next_owner_its_numbers) {
+  owners_rig rig(1);
+  const verbs_budget one = verbs_budget{}.with<protection_domain>(1).with<shared_receive_queue>(1);
+  const std::size_t bytes = verbs::event_owner_storage_bytes(one);
+  storage rooms[] = {storage(bytes), storage(bytes)};
+  dma_region ring, record;
+  const auto create = [&](verbs& objects) {
+    create_shared_receive_queue queue;
+    queue.start(objects, {.pd = objects.create<protection_domain>().value(), .receives = 4});
+    EXPECT_TRUE(rig.run([&] {
+      objects.poll();
+      return queue.done();
+    }));
+    EXPECT_TRUE(queue.outcome().ok()) << words(queue.outcome());
+    return queue.made();
+  };
+  {
+    verbs first;
+    ASSERT_TRUE(first.open(rig.adapter, one, {}, rooms[0].at(), bytes).ok());
+    const shared_receive_queue& left = *first.find(create(first));
+    ring = left.ring;
+    record = left.record;
+  }
+  verbs next;
+  ASSERT_TRUE(next.open(rig.adapter, one, {}, rooms[1].at(), bytes).ok());
+  EXPECT_NE(next.find(create(next)), nullptr);
+  // The reset releases the objects of the next owner. Those of the first one are the test's.
+  operation down;
+  rig.adapter.tear_down(down);
+  EXPECT_TRUE(rig.run([&] {
+    next.poll();
+    return down.done();
+  }));
+  EXPECT_TRUE(next.close().ok());
+  rig.adapter.arena().free(ring);
+  rig.adapter.doorbells().free(record);
+}
+
 TEST(owners, hear_of_asynchronous_events_of_their_objects) {
   owners_rig rig(2);
   rig.open_all();
