@@ -36,12 +36,12 @@ function(freehca_install_component component)
 endfunction()
 
 add_library(freehca_core INTERFACE)
-target_link_libraries(freehca_core INTERFACE freehca_hca freehca_work_requests)
+target_link_libraries(freehca_core INTERFACE freehca_hca freehca_work_requests freehca_texts)
 target_compile_features(freehca_core INTERFACE cxx_std_20)
 freehca_install_component(core
-  TARGETS freehca_core freehca_hca freehca_work_requests freehca_queues freehca_firmware_cmds
-          freehca_hal freehca_hal_headers freehca_layouts
-  HEADERS hca work_requests queues firmware_cmds hal hal/layouts)
+  TARGETS freehca_core freehca_hca freehca_work_requests freehca_texts freehca_queues
+          freehca_firmware_cmds freehca_hal freehca_hal_headers freehca_layouts
+  HEADERS hca work_requests faces/texts queues firmware_cmds hal hal/layouts)
 
 if(TARGET freehca_vfio_host)
   # What the ports of hosted programs share.
@@ -61,7 +61,7 @@ if(TARGET freehca_vfio_host)
   add_library(freehca_vfio_user INTERFACE)
   target_link_libraries(freehca_vfio_user INTERFACE freehca_vfio_user_blocking freehca_vfio_user_host
                                                     freehca_hca_routed
-                                                    freehca_work_requests_routed)
+                                                    freehca_work_requests_routed freehca_texts)
   target_compile_features(freehca_vfio_user INTERFACE cxx_std_20)
   freehca_install_component(vfio_user
     TARGETS freehca_vfio_user freehca_vfio_user_blocking freehca_vfio_user_host freehca_vfio_user_client

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/conformance/answer.hpp>
 
+#include <freehca/texts/names.hpp>
+
 namespace freehca::conformance {
 
 namespace {

@@ -61,8 +61,8 @@ ROOMS = {
     "demo_in_process": (["examples/demo_in_process"], "driver and model", 4.25, 1),
     "bench": (["bench"], "measurements", 5.2, 1),
     "loopback_traffic": (["loopback_traffic"], "whose every byte is checked", 4.4, 1.3),
-    "conformance": (["conformance"], "what adapters answer", 5.2, 1),
-    "description": (["vfio_host/description"], "an adapter in words", 5.8, 1),
+    "conformance": (["conformance"], "what adapters answer", 5.8, 1),
+    "description": (["vfio_host/description"], "an adapter in words", 7.6, 1),
     "programs": (
         [
             *("examples/write_once", "examples/counting", "examples/many_tasks"),
@@ -79,7 +79,7 @@ ROOMS = {
     ),
     "hca: interfaces": (
         [f"{HCA}/interfaces", "hca/src/interfaces"],
-        *("by name and version", 0.55, 0.9),
+        *("by name and version", 9.75, 0.9),
     ),
     "hca: kinds": (
         [f"{HCA}/kinds", f"{HCA}/every_kind.hpp", "hca/src/kinds"],
@@ -90,7 +90,7 @@ ROOMS = {
         *("the engine, which names no kind", 2, 2),
     ),
     "hca": (["hca"], "device: bring-up, memory, ports, reset", 2, 2),
-    "vfio_host": (["vfio_host"], "port to Linux", 0.5, 1),
+    "vfio_host": (["vfio_host"], "port to Linux", 0, 0.95),
     "vfio_user_host": (["vfio_user/host", "vfio_user/blocking"], "port to a socket", 6.2, 1),
     "vfio_user": (["vfio_user/protocol", "vfio_user/client"], "messages on a socket", 7.2, 1),
     "wires": (["wires"], "cables of programs", 7.8, 1),
@@ -100,6 +100,14 @@ ROOMS = {
     "firmware_cmds": (["firmware_cmds"], "command channel", 2, 1),
     "queues": (["queues"], "rings", 3, 1),
     "work_requests": (["work_requests"], "run-time opcodes", 10.5, 1),
+    "texts": (["faces/texts"], "numbers in words", 0.9, 1),
+    "bare": (
+        [
+            *("hal/targets/bare", "hal/targets/x86_64-bare", "hal/targets/aarch64-bare"),
+            *("hal/targets/riscv64-bare", "hal/targets/device_tree", "hal/targets/boards"),
+        ],
+        *("port to no OS", 11.5, 1),
+    ),
     "in_process": (["hal/targets/in_process"], "port to the model", 4, 1),
     "in_program": (["hal/targets/in_program"], "port inside a program", 8.6, 1),
     "process_memory": (["hal/targets/process_memory"], "rights and copies", 0.5, 1),

@@ -13,6 +13,7 @@
 #include <freehca/description/adapter.hpp>
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/loopback_traffic/report.hpp>
+#include <freehca/texts/names.hpp>
 
 #include <in_process_host.hpp>
 

@@ -126,14 +126,11 @@ void device::fail(status why) {
 /// and illumos continue with a line in the log, and so does this driver.
 void device::take_condition(layouts::event_type what) {
   using layouts::event_type;
-  const platform_operations& p = *setup_.platform.operations;
-  const bool warns = what == event_type::ecc_detect || what == event_type::fatal_warning;
-  if (warns && p.log != nullptr)
-    p.log(setup_.platform.context, severity::warning,
-          what == event_type::ecc_detect ? "the device reports a memory error (ECC)"
-                                         : "the device reports that it is too hot");
-  if (!warns)
-    fail(what == event_type::eq_overflow ? transport_error::events_lost : transport_error::gone);
+  const bool memory = what == event_type::ecc_detect;
+  if (memory || what == event_type::fatal_warning)
+    return setup_.platform.log(
+        {memory ? log_topic::memory_error : log_topic::too_hot, severity::warning});
+  fail(what == event_type::eq_overflow ? transport_error::events_lost : transport_error::gone);
 }
 
 void device::check_health(std::uint64_t now) {

@@ -7,41 +7,33 @@
 namespace freehca {
 
 const device::steps::step device::steps::table[bring_up_steps] = {
-    {"taking ownership", take_ownership, release_ownership},
-    {"reset", reset, nullptr},
-    {"bus mastering", enable_bus_master, disable_bus_master},
-    {"opening the command channel", open_commands, close_commands},
-    {"QUERY_FW", query_fw, nullptr},
-    {"MAP_FA", map_fa, unmap_fa},
-    {"RUN_FW", run_fw, nullptr},
-    {"MOD_STAT_CFG", mod_stat_cfg, nullptr},
-    {"QUERY_DEV_CAP", query_dev_cap, nullptr},
-    {"QUERY_ADAPTER", query_adapter, nullptr},
-    {"planning context memory", plan_context, forget_plan},
-    {"SET_ICM_SIZE", set_icm_size, nullptr},
-    {"MAP_ICM_AUX", map_icm_aux, unmap_icm_aux},
-    {"MAP_ICM of reserved entries", map_reserved, unmap_reserved},
-    {"INIT_HCA", init_hca, close_hca},
-    {"QUERY_HCA", query_hca, nullptr},
-    {"opening the number spaces", open_numbers, close_numbers},
-    {"arming interrupts", arm_interrupts, disarm_interrupts},
-    {"creating event queues", create_event_queues, destroy_event_queues},
-    {"MAP_EQ", map_events, unmap_events},
-    {"command completion by events", use_events, use_polling},
-    {"QUERY_PORT", query_ports, nullptr},
-    {"SET_PORT", set_ports, nullptr},
-    {"INIT_PORT", init_ports, close_ports},
-    {"MAD_DEMUX", mad_demux, nullptr},
-    {"waiting for the ports", wait_for_ports, nullptr},
+    {take_ownership, release_ownership},
+    {reset, nullptr},
+    {enable_bus_master, disable_bus_master},
+    {open_commands, close_commands},
+    {query_fw, nullptr},
+    {map_fa, unmap_fa},
+    {run_fw, nullptr},
+    {mod_stat_cfg, nullptr},
+    {query_dev_cap, nullptr},
+    {query_adapter, nullptr},
+    {plan_context, forget_plan},
+    {set_icm_size, nullptr},
+    {map_icm_aux, unmap_icm_aux},
+    {map_reserved, unmap_reserved},
+    {init_hca, close_hca},
+    {query_hca, nullptr},
+    {open_numbers, close_numbers},
+    {arm_interrupts, disarm_interrupts},
+    {create_event_queues, destroy_event_queues},
+    {map_events, unmap_events},
+    {use_events, use_polling},
+    {query_ports, nullptr},
+    {set_ports, nullptr},
+    {init_ports, close_ports},
+    {mad_demux, nullptr},
+    {wait_for_ports, nullptr},
 };
-
-const char* device::step_name(bring_up_step step) {
-  const auto i = static_cast<unsigned>(step);
-  return i < bring_up_steps ? steps::table[i].name : "";
-}
-const char* name_of(bring_up_step step) {
-  return device::step_name(step);
-}
 
 void device::bring_up(operation& done) {
   if (!done.startable()) return;

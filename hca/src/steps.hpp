@@ -24,7 +24,6 @@ struct device::steps {
   static constexpr unsigned over = ~0u;
 
   struct step {
-    const char* name;
     status (*run)(device&);
     status (*undo)(device&);  // null: nothing to undo
   };

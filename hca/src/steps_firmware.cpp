@@ -5,7 +5,6 @@
 // mlx4_init_hca.
 #include <freehca/firmware_cmds/firmware.hpp>
 #include <freehca/firmware_cmds/query.hpp>
-#include <freehca/hal/text.hpp>
 
 #include "steps.hpp"
 
@@ -56,15 +55,7 @@ void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
     d.info_.error_buffer_words = static_cast<std::uint32_t>(words);
     return;
   }
-  char line[200];
-  text_writer text(line);
-  text << "QUERY_FW puts the error buffer, ";
-  text.decimal(words) << " words, at ";
-  text.hex(at) << " in BAR ";
-  text.decimal(bar)
-      << ", where it cannot be read: an internal error of the device will show only in "
-         "commands that get no answer";
-  log_line(d.setup_.platform, severity::warning, text);
+  d.setup_.platform.log({log_topic::no_error_buffer, severity::warning, nullptr, {words, at, bar}});
 }
 
 /// Reports that the device asks for more than the budget has: in failure() and in the log.
@@ -72,13 +63,10 @@ status device::steps::exceeds(device& d, budget::item what, std::uint64_t asked,
                               std::uint64_t bound) {
   d.sequence_.failure.asked = asked;
   d.sequence_.failure.bound = bound;
-  char line[160];
-  text_writer text(line);
-  text << "the device asks for ";
-  text.decimal(asked) << " " << name_of(what) << "; the budget has ";
-  text.decimal(bound);
-  log_line(d.setup_.platform, severity::error, text);
-  return status(driver_error::exceeds_limits, static_cast<unsigned>(what));
+  const unsigned item = static_cast<unsigned>(what);
+  d.setup_.platform.log(
+      {log_topic::exceeds_limits, severity::error, nullptr, {asked, item, bound}});
+  return status(driver_error::exceeds_limits, item);
 }
 
 // lend_area() lends an area of the memory for areas, from page `first` on, in as many commands as

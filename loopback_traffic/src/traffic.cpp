@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <freehca/texts/names.hpp>
+
 #include "loopback.hpp"
 
 namespace freehca::loopback_traffic {

@@ -271,26 +271,4 @@ void cq::forget(const qp_rings& pair) {
   tell_consumer();
 }
 
-const char* name_of(completion_status s) {
-  constexpr const char* names[] = {"ok",
-                                   "local length error",
-                                   "local queue pair operation error",
-                                   "local protection error",
-                                   "flushed",
-                                   "memory window bind error",
-                                   "bad response",
-                                   "local access error",
-                                   "remote invalid request",
-                                   "remote access error",
-                                   "remote operation error",
-                                   "transport retry count exceeded",
-                                   "receiver-not-ready retry count exceeded",
-                                   "remote aborted",
-                                   "unknown syndrome",
-                                   "implausible completion",
-                                   "unknown, for the device was reset"};
-  const auto i = static_cast<std::size_t>(s);
-  return i < sizeof names / sizeof *names ? names[i] : "unknown";
-}
-
 }  // namespace freehca::queues

@@ -12,8 +12,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ARCHIVES = [f"{name}/libfreehca_{name}.a" for name in ("hal", "firmware_cmds", "queues", "hca")]
-# Of the port and of an image, and none of the core's.
-BESIDE = {"libfreehca_device_tree.a", "libfreehca_conformance.a"}
+# Archives of the port, of an image and of the faces, none of which is the core's.
+BESIDE = {"libfreehca_device_tree.a", "libfreehca_conformance.a", "libfreehca_texts.a"}
 # What of a folder's cache decides how its sources are compiled.
 FLAGS = re.compile(
     r"^(CMAKE_(?:BUILD_TYPE|SYSTEM_NAME|SYSTEM_PROCESSOR|TRY_COMPILE_TARGET_TYPE|CXX_COMPILER"

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include <freehca/hal/status.hpp>
-#include <freehca/hal/text.hpp>
+#include <freehca/texts/text.hpp>
 
 namespace freehca::fuzz {
 

@@ -5,8 +5,10 @@
 
 The core's libraries, every public template, a user of co_await and a port that does nothing, linked
 by ld -r: no undefined symbol but the four memory functions; no constructors before main, no
-thread-local storage. g++ for release compiles source by source, as the preset host does, so that
-its objects come out of the compiler cache; the others compile the sources of a folder as one."""
+thread-local storage. The core sees no header of a face and needs none of their symbols; the same
+holds of core and faces together. g++ for release compiles source by source, as the preset host
+does, so that its objects come out of the compiler cache; the others compile the sources of a folder
+as one."""
 import os
 import pathlib
 import re
@@ -80,7 +82,7 @@ def enclosed(text, at):
 
 def templates_left_out(root, covered):
     missing = []
-    for library in toolchain.CORE:
+    for library in toolchain.CORE + toolchain.FACES:
         for header in public_headers(root, library):
             for name in TEMPLATE.findall(without_details(header.read_text(encoding="utf-8"))):
                 if not re.search(rf"\b{name}\b", covered):
@@ -88,7 +90,7 @@ def templates_left_out(root, covered):
     return missing
 
 
-def folder_by_folder(sources, folder):
+def folder_by_folder(sources, folder, name):
     """One source for each folder of sources, and those that cannot be compiled with others: they
     have names of their own that others have too (freehca_apart in cmake/few_files.cmake)."""
     apart = [s for s in sources if APART.search(s.as_posix())]
@@ -98,10 +100,29 @@ def folder_by_folder(sources, folder):
             together.setdefault(source.parent, []).append(source)
     written = []
     for number, group in enumerate(together.values()):
-        file = pathlib.Path(folder, f"sources_{number}.cpp")
+        file = pathlib.Path(folder, f"{name}_{number}.cpp")
         file.write_text("".join(f'#include "{s}"\n' for s in group), encoding="utf-8")
         written.append(file)
     return written + apart
+
+
+def need_of(what, objects, whole, prefix):
+    """The symbols that the objects need together, which may be the memory functions only."""
+    subprocess.run([f"{prefix}ld", "-r", "-o", whole, *objects], check=True)
+    undefined = subprocess.run(
+        [f"{prefix}nm", "-u", "-C", whole], capture_output=True, text=True, check=True
+    ).stdout
+    wanted = {line.split(None, 1)[1].strip() for line in undefined.splitlines() if line.strip()}
+    # The table of addresses of position-independent code, which the final link makes.
+    wanted.discard("_GLOBAL_OFFSET_TABLE_")
+    sections = subprocess.run(
+        [f"{prefix}objdump", "-h", "-w", whole], capture_output=True, text=True, check=True
+    ).stdout
+    if wanted - MEMORY:
+        sys.exit(f"{what} needs: " + ", ".join(sorted(wanted - MEMORY)))
+    if FORBIDDEN_SECTIONS.search(sections):
+        sys.exit(f"{what}: constructors before main, or thread-local storage:\n" + sections)
+    return wanted
 
 
 def main():
@@ -111,7 +132,7 @@ def main():
     stamp = toolchain.Stamp(
         f"{folder}/passed",
         compiler,
-        [pathlib.Path(root, library) for library in toolchain.CORE],
+        [pathlib.Path(root, library) for library in toolchain.CORE + toolchain.FACES],
         build,
     )
     stamp.leave_if_passed()
@@ -120,49 +141,50 @@ def main():
     instance_file = pathlib.Path(folder, "every_instance.cpp")
     instance_file.write_text(generated, encoding="utf-8")
     companions = sorted((here / "core").glob("*.cpp"))
-    covered = generated + "".join(c.read_text(encoding="utf-8") for c in companions)
+    users_of_faces = sorted((here / "faces").glob("*.cpp"))
+    covered = generated + "".join(
+        c.read_text(encoding="utf-8") for c in companions + users_of_faces
+    )
     missing = templates_left_out(root, covered)
     if missing:
         sys.exit(
-            "templates that tests/layering/core/every_template.cpp leaves out:\n"
+            "templates that every_template.cpp of tests/layering/core or /faces leaves out:\n"
             + "\n".join(missing)
         )
 
-    sources = [
-        s
-        for library in toolchain.CORE
-        for s in sorted(pathlib.Path(root, library, "src").rglob("*.cpp"))
-    ]
-    count_of_sources = len(sources)
-    if (compiler, build) != ("g++", "release"):
-        sources = folder_by_folder(sources, folder)
-    objects, commands = [], []
-    flags = toolchain.freestanding(compiler, *OPTIMISATION[build]) + toolchain.includes(root)
-    for source in [*sources, *companions, instance_file]:
-        # Counted: a kind and its interface have files of one name.
-        objects.append(f"{folder}/{len(objects)}.{source.stem}.o")
-        commands.append(toolchain.object_command(root, compiler, flags, source, objects[-1]))
-    toolchain.run_all(commands)
+    def sources_of(libraries, name):
+        sources = [
+            s
+            for library in libraries
+            for s in sorted(pathlib.Path(root, library, "src").rglob("*.cpp"))
+        ]
+        if (compiler, build) == ("g++", "release"):
+            return sources, len(sources)
+        return folder_by_folder(sources, folder, name), len(sources)
 
+    core, count_of_core = sources_of(toolchain.CORE, "core")
+    faces, count_of_faces = sources_of(toolchain.FACES, "faces")
+    flags = toolchain.freestanding(compiler, *OPTIMISATION[build])
+    objects, commands = [], []
+
+    def compiled(sources, includes):
+        for source in sources:
+            # Counted: a kind and its interface have files of one name.
+            objects.append(f"{folder}/{len(objects)}.{source.stem}.o")
+            commands.append(
+                toolchain.object_command(root, compiler, flags + includes, source, objects[-1])
+            )
+
+    compiled([*core, *companions, instance_file], toolchain.includes(root))
+    of_core = len(objects)
+    compiled([*faces, *users_of_faces], toolchain.includes_of_faces(root))
+    toolchain.run_all(commands)
     prefix = compiler[: -len("g++")] if compiler.endswith("-g++") else ""
-    whole = f"{folder}/core.o"
-    subprocess.run([f"{prefix}ld", "-r", "-o", whole, *objects], check=True)
-    undefined = subprocess.run(
-        [f"{prefix}nm", "-u", "-C", whole], capture_output=True, text=True, check=True
-    ).stdout
-    wanted = {line.split(None, 1)[1].strip() for line in undefined.splitlines() if line.strip()}
-    # The table of addresses of position-independent code, which the final link makes.
-    wanted.discard("_GLOBAL_OFFSET_TABLE_")
-    too_much = wanted - MEMORY
-    sections = subprocess.run(
-        [f"{prefix}objdump", "-h", "-w", whole], capture_output=True, text=True, check=True
-    ).stdout
-    if too_much:
-        sys.exit("the core needs: " + ", ".join(sorted(too_much)))
-    if FORBIDDEN_SECTIONS.search(sections):
-        sys.exit("constructors before main, or thread-local storage:\n" + sections)
+    wanted = need_of("the core", objects[:of_core], f"{folder}/core.o", prefix)
+    need_of("core and faces", objects, f"{folder}/faces.o", prefix)
     stamp.passed(
-        f"{compiler} {build}: {count_of_sources} sources, {count} tables and command families, "
+        f"{compiler} {build}: {count_of_core} sources and {count_of_faces} of faces, "
+        f"{count} tables and command families, "
         f"undefined: {' '.join(sorted(wanted)) or 'nothing'}"
     )
 

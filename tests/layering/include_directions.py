@@ -23,12 +23,14 @@ RULES = {
     "hca": (CORE + ["firmware_cmds", "queues", "hca"], True),
     # Requests of run-time opcodes: for programs, not for the core.
     "work_requests": (CORE + ["queues", "work_requests"], True),
+    # Faces of the core, for programs and ports. The core includes none of them.
+    "faces/texts": (CORE + ["hca", "texts"], True),
     # The list of conformance runs in images, too.
-    "conformance": (CORE + ["firmware_cmds", "queues", "hca", "conformance"], True),
+    "conformance": (CORE + ["firmware_cmds", "queues", "hca", "texts", "conformance"], True),
     "hal/targets": (CORE, False),
     # The one that sees both sides: driver and model in one process.
     "hal/targets/in_process": (
-        CORE + ["firmware_cmds", "queues", "hca", "model", "process_memory", "in_process"],
+        CORE + ["firmware_cmds", "queues", "hca", "texts", "model", "process_memory", "in_process"],
         False,
     ),
     # Memory of the process that an adapter uses.
@@ -37,39 +39,42 @@ RULES = {
     # core sees.
     # The second of the two that see both sides.
     "hal/targets/in_program": (
-        CORE + ["hca", "model", "packets", "process_memory", "in_process", "in_program"],
+        CORE + ["hca", "texts", "model", "packets", "process_memory", "in_process", "in_program"],
         False,
     ),
-    "hal/targets/bare": (CORE + ["bare"], True),
-    "hal/targets/x86_64-bare": (CORE + ["bare"], True),
+    "hal/targets/bare": (CORE + ["texts", "bare"], True),
+    "hal/targets/x86_64-bare": (CORE + ["texts", "bare"], True),
     "hal/targets/aarch64-bare": (CORE + ["bare", "device_tree"], True),
     "hal/targets/riscv64-bare": (CORE + ["bare", "device_tree"], True),
     # Boards without a device tree; of it they have the serial lines.
     "hal/targets/boards": (CORE + ["bare", "device_tree"], True),
     # What firmware hands over, for those of them that are told so what the machine has.
     "hal/targets/device_tree": (CORE + ["bare", "device_tree"], True),
-    "examples/bare": (CORE + ["firmware_cmds", "queues", "hca", "conformance", "bare"], True),
-    "vfio_host": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host"], False),
+    "examples/bare": (
+        CORE + ["firmware_cmds", "queues", "hca", "texts", "conformance", "bare"],
+        True,
+    ),
+    "vfio_host": (CORE + ["firmware_cmds", "queues", "hca", "texts", "vfio_host"], False),
     # The tool stands in the uppermost layer, beside the examples.
     "vfio_host/hcactl": (
         CORE
-        + ["firmware_cmds", "hca", "vfio_host", "blocking", "conformance", "description"]
+        + ["firmware_cmds", "hca", "texts", "vfio_host", "blocking", "conformance", "description"]
         + ["loopback_traffic", "recorder"],
         False,
     ),
     # Of the model it sees the format of recordings, which both write.
     "vfio_host/recorder": (CORE + ["recorder", "model"], False),
-    "vfio_host/description": (CORE + ["firmware_cmds", "hca", "description"], False),
+    "vfio_host/description": (CORE + ["firmware_cmds", "hca", "texts", "description"], False),
     "loopback_traffic": (
-        CORE + ["queues", "work_requests", "hca", "blocking", "loopback_traffic"],
+        CORE + ["queues", "work_requests", "hca", "texts", "blocking", "loopback_traffic"],
         False,
     ),
     "examples/demo_in_process": (
-        CORE + ["hca", "in_process", "blocking", "description", "loopback_traffic"],
+        CORE + ["hca", "texts", "in_process", "blocking", "description", "loopback_traffic"],
         False,
     ),
     "vfio_host/blocking": (
-        CORE + ["firmware_cmds", "queues", "hca", "vfio_host", "blocking"],
+        CORE + ["firmware_cmds", "queues", "hca", "texts", "vfio_host", "blocking"],
         False,
     ),
     "examples/in_process": (CORE + ["hca", "in_process", "blocking"], False),
@@ -81,7 +86,7 @@ RULES = {
     "examples/raw_command": (CORE + ["firmware_cmds", "queues", "hca", "blocking"], False),
     "examples/two_hosts": (CORE + ["firmware_cmds", "queues", "hca", "blocking"], False),
     "vfio_host/include": (CORE + ["vfio_host"], False),
-    "vfio_host/src": (CORE + ["process_memory", "vfio_host"], False),
+    "vfio_host/src": (CORE + ["texts", "process_memory", "vfio_host"], False),
     # What both ends of a vfio-user socket stand on: neither driver nor model.
     "vfio_user/protocol": (["vfio_user", "wires"], False),
     # Of the model its face for C, as QEMU's device; and where doorbells stand in a page that a
@@ -113,7 +118,7 @@ RULES = {
     ),
     # The face knows the driver alone. Each library for programs adds the place of the adapter.
     "ibverbs/face": (
-        CORE + ["firmware_cmds", "queues", "work_requests", "hca", "ibverbs_files"],
+        CORE + ["firmware_cmds", "queues", "work_requests", "hca", "texts", "ibverbs_files"],
         False,
     ),
     "ibverbs/in_program": (
@@ -235,6 +240,11 @@ def complaint(path, quote, name):
 def check_the_checker():
     refused = [
         ("firmware_cmds/src/a.cpp", "<", "freehca/queues/cq.hpp"),
+        ("hal/src/a.cpp", "<", "freehca/texts/text.hpp"),
+        ("firmware_cmds/src/a.cpp", "<", "freehca/texts/text.hpp"),
+        ("queues/src/a.cpp", "<", "freehca/texts/names.hpp"),
+        ("hca/src/a.cpp", "<", "freehca/texts/text.hpp"),
+        ("faces/texts/src/a.cpp", "<", "freehca/queues/cq.hpp"),
         ("queues/include/freehca/queues/a.hpp", "<", "freehca/firmware_cmds/channel.hpp"),
         ("hal/src/a.cpp", "<", "freehca/hca/device.hpp"),
         ("hal/layouts/include/freehca/layouts/a.hpp", "<", "freehca/hal/status.hpp"),
@@ -329,6 +339,7 @@ def main():
         "queues",
         "work_requests",
         "hca",
+        "faces",
         "conformance",
         "vfio_host",
         "vfio_user",

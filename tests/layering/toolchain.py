@@ -10,6 +10,8 @@ import subprocess
 import sys
 
 CORE = ("hal", "firmware_cmds", "queues", "hca")
+# Libraries on the core, which the core does without.
+FACES = ("faces/texts",)
 WARNINGS = (
     "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wundef "
     "-Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror"
@@ -36,11 +38,16 @@ def freestanding(compiler, *optimisation):
 
 
 def includes(root, *more):
+    """Of the core, and of `more` folders."""
     folders = [f"{root}/{library}/include" for library in CORE] + [
         f"{root}/hal/layouts/include",
         *more,
     ]
     return [flag for folder in folders for flag in ("-I", folder)]
+
+
+def includes_of_faces(root):
+    return includes(root, *(f"{root}/{library}/include" for library in FACES))
 
 
 def cached(root):

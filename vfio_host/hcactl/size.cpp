@@ -8,6 +8,7 @@
 
 #include <freehca/layouts/bit_operations.hpp>
 #include <freehca/layouts/query_dev_cap.hpp>
+#include <freehca/texts/names.hpp>
 
 namespace freehca::hcactl {
 namespace {

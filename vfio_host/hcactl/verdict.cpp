@@ -9,6 +9,7 @@
 #include <freehca/blocking/words.hpp>
 #include <freehca/layouts/opcode.hpp>
 #include <freehca/layouts/query_fw.hpp>
+#include <freehca/texts/names.hpp>
 #include <freehca/vfio_host/vfio_device.hpp>
 
 #include "print.hpp"
@@ -116,7 +117,7 @@ failure verdict(const circumstances& of, const char* doing, const std::string& a
   const bool in_sequence = !of.failed.cause.ok();
   const status cause = in_sequence ? of.failed.cause : of.outcome;
   const std::string at =
-      in_sequence ? fmt::format("{}, {}", doing, device::step_name(of.failed.step)) : doing;
+      in_sequence ? fmt::format("{}, {}", doing, name_of(of.failed.step)) : doing;
   if (of.outcome.is(driver_error::cancelled) && of.wanted_back)
     return {
         trouble::wanted_back,

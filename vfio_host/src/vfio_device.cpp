@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include <freehca/process_memory/memory_rights.hpp>
+#include <freehca/texts/text.hpp>
 #include <freehca/vfio_host/sleep.hpp>
 
 namespace freehca::vfio_host {
@@ -40,7 +41,12 @@ const platform_operations vfio_device::operations = {
     .arm_interrupts = arm_interrupts,
     .disarm_interrupts = disarm_interrupts,
     .now = [](void*) { return clock(); },
-    .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
+    .log =
+        [](void*, const log_record& record) {
+          char line[200];
+          describe(record, line, sizeof line);
+          std::fprintf(stderr, "freehca: %s\n", line);
+        },
     .trace = nullptr,
     .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
     .map_read_only_memory = map_read_only_memory,

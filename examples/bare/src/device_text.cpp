@@ -5,6 +5,7 @@
 #include <freehca/bare/console.hpp>
 #include <freehca/layouts/ib_types.hpp>
 #include <freehca/layouts/port_names.hpp>
+#include <freehca/texts/names.hpp>
 
 #include "bring_up.hpp"
 
@@ -73,7 +74,7 @@ void tell_device(const device& of) {
                        "without an answer";
   if (!i.interrupts_work)
     line("WARNING")
-        << "at " << device::step_name(bring_up_step::use_events) << ": no interrupt came ("
+        << "at " << name_of(bring_up_step::use_events) << ": no interrupt came ("
         << machine::messages_text()
         << "): event queues are polled; look at MSI-X, at bridges above the adapter and "
            "at an IOMMU that remaps interrupts";
@@ -83,7 +84,7 @@ unsigned active_port(const device& of) {
   const device_info i = of.info();
   for (unsigned n = 1; n <= i.ports; ++n)
     if (of.port(n).link_layer == layouts::port_type::ib && of.port(n).active()) return n;
-  tell({device::step_name(bring_up_step::wait_for_ports),
+  tell({name_of(bring_up_step::wait_for_ports),
         "no InfiniBand port is active",
         "Down: look at the cable and its other end; Initialize: start a subnet manager "
         "(in QEMU: sm=on); Ethernet: this driver moves nothing there",

@@ -7,6 +7,7 @@
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/opcode.hpp>
 #include <freehca/layouts/register_map.hpp>
+#include <freehca/texts/names.hpp>
 
 #include "bring_up.hpp"
 
@@ -127,7 +128,7 @@ void step_times::tell_failure(status outcome) const {
   const status cause = f.cause.ok() ? outcome : f.cause;
   {
     line to("FAILED");
-    to << "at " << device::step_name(f.step) << ": ";
+    to << "at " << name_of(f.step) << ": ";
     put_cause(to, cause);
     if (cause.is(driver_error::exceeds_limits))
       to << ", " << f.asked << " " << name_of(static_cast<budget::item>(cause.where())) << " of "

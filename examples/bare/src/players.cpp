@@ -5,6 +5,7 @@
 #include <freehca/bare/machine.hpp>
 #include <freehca/hal/cache.hpp>
 #include <freehca/layouts/ib_types.hpp>
+#include <freehca/texts/names.hpp>
 
 namespace freehca::bare {
 

@@ -4,6 +4,7 @@
 
 #include <freehca/bare/console.hpp>
 #include <freehca/bare/image.hpp>
+#include <freehca/texts/names.hpp>
 
 namespace freehca::bare {
 
@@ -43,7 +44,7 @@ step_times::~step_times() {
 }
 
 void step_times::leave(bring_up_step step, std::uint64_t now) {
-  line("step").seconds(now - entered_) << "  " << device::step_name(step);
+  line("step").seconds(now - entered_) << "  " << name_of(step);
 }
 
 /// Steps that passed between two calls are printed together: the first with the whole time, the

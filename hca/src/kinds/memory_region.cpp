@@ -107,10 +107,8 @@ status memory_region::build(verbs& in, const attributes&, creation<creating>& to
 void memory_region::strip(verbs& in) {
   if (mapped.bytes == 0) return;
   const platform& host = in.adapter().platform();
-  const platform_operations& can = *host.operations;
-  if (!can.unmap_memory(host.context, mapped.device_address, mapped.bytes).ok() &&
-      can.log != nullptr)
-    can.log(host.context, severity::error, "the memory of a region that is gone stays mapped");
+  if (!host.operations->unmap_memory(host.context, mapped.device_address, mapped.bytes).ok())
+    host.log({log_topic::region_stays_mapped, severity::error});
   mapped = {};
 }
 

@@ -36,10 +36,7 @@ void verbs::expect_own_thread() const {
   std::uintptr_t whose = 0;
   if (thread_.compare_exchange_strong(whose, here, std::memory_order_relaxed) || whose == here)
     return;
-  if (p.operations->log != nullptr) {
-    p.operations->log(p.context, severity::error, "two threads use one owner:");
-    p.operations->log(p.context, severity::error, name());
-  }
+  p.log({log_topic::two_threads, severity::error, name()});
   FREEHCA_ASSERT(false);
 #endif
 }

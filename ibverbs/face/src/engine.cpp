@@ -9,6 +9,7 @@
 #include <new>
 
 #include <freehca/hca/ports.hpp>
+#include <freehca/texts/names.hpp>
 
 #include "errors.hpp"
 #include "events.hpp"
@@ -96,9 +97,8 @@ status engine::open(std::string& why) {
   if (host_ == nullptr) return driver_error::no_resource;
   if (const status s = bring_up(); !s.ok()) {
     const sequence_failure& failed = device_.failure();
-    why = failed.cause.ok()
-              ? words(s)
-              : std::string(device::step_name(failed.step)) + ": " + words(failed.cause);
+    why = failed.cause.ok() ? words(s)
+                            : std::string(name_of(failed.step)) + ": " + words(failed.cause);
     return s;
   }
   host_->start([this] {

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include <freehca/hal/text.hpp>
+#include <freehca/texts/text.hpp>
 
 #include "uncancellable.hpp"
 

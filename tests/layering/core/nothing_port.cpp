@@ -33,7 +33,7 @@ const platform_operations nothing_port = {
     },
     .disarm_interrupts = [](void*) {},
     .now = [](void*) -> std::uint64_t { return 0; },
-    .log = [](void*, severity, const char*) {},
+    .log = [](void*, const log_record&) {},
     .trace = [](void*, const trace_record&) {},
     .current_thread = [](void*) -> std::uintptr_t { return 1; },
 };

@@ -25,7 +25,11 @@ class lying_device : public ::testing::Test {
       : rig(roomy(function_level_reset), b), made_with(b) {
     rig.setup.port_wait = clock::milliseconds(5);
     operations_ = *rig.setup.platform.operations;
-    operations_.log = [](void*, severity, const char* text) { logged().emplace_back(text); };
+    operations_.log = [](void*, const log_record& record) {
+      char line[200];
+      describe(record, line, sizeof line);
+      logged().emplace_back(line);
+    };
     rig.setup.platform.operations = &operations_;
     logged().clear();
   }

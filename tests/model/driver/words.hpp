@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include <freehca/hal/text.hpp>
+#include <freehca/texts/names.hpp>
+#include <freehca/texts/text.hpp>
 
 namespace freehca::testing {
 

@@ -2,12 +2,9 @@
 // Copyright the freehca authors
 #include <freehca/hal/status.hpp>
 
-#include <string>
-
 #include <gtest/gtest.h>
 
-#include <freehca/hal/text.hpp>
-#include <freehca/layouts/opcode.hpp>
+#include <freehca/hal/platform.hpp>
 
 namespace freehca {
 namespace {
@@ -54,64 +51,21 @@ TEST(status, try_ends_the_function_early) {
   EXPECT_EQ(ran, 1);
 }
 
-std::string described(status s, std::size_t bytes = 200) {
-  std::string text(bytes, 'x');
-  const std::size_t length = describe(s, text.data(), bytes);
-  EXPECT_EQ(text[length], '\0');
-  text.resize(length);
-  return text;
-}
-
-TEST(describe, names_judge_code_and_place) {
-  EXPECT_EQ(described({}), "ok");
-  EXPECT_EQ(
-      described({command_status::bad_index, static_cast<unsigned>(layouts::opcode::sw2hw_cq)}),
-      "firmware: bad index (0x0a) at SW2HW_CQ");
-  EXPECT_EQ(described({driver_error::no_memory, 0x1f}), "driver: out of memory at 0x1f");
-  EXPECT_EQ(described(transport_error::gone), "transport: the device is gone");
-  EXPECT_EQ(described(static_cast<command_status>(0x77)), "firmware: unknown status (0x77)");
-}
-
-TEST(describe, cuts_off_and_survives_no_room) {
-  EXPECT_EQ(described(transport_error::gone, 8), "transpo");
-  EXPECT_EQ(described(transport_error::gone, 1), "");
-  EXPECT_EQ(describe(transport_error::gone, nullptr, 0), 0u);
-}
-
-TEST(text_writer, numbers) {
-  char line[64];
-  text_writer to(line);
-  to.decimal(0)
-      .put(' ')
-      .decimal(~std::uint64_t{0})
-      .put(' ')
-      .hex(0)
-      .put(' ')
-      .hex(0xabc, 4)
-      .put(' ')
-      .hex(~std::uint64_t{0});
-  EXPECT_STREQ(line, "0 18446744073709551615 0x0 0x0abc 0xffffffffffffffff");
-  EXPECT_FALSE(to.full());
-}
-
-TEST(text_writer, a_line_reaches_the_platform_with_its_severity) {
-  struct sink {
-    severity level{};
-    std::string text;
-  } seen;
+TEST(platform, passes_a_record_to_its_log_if_it_has_one) {
+  log_record seen;
   platform_operations operations;
-  operations.log = [](void* s, severity level, const char* text) {
-    *static_cast<sink*>(s) = {level, text};
+  operations.log = [](void* to, const log_record& record) {
+    *static_cast<log_record*>(to) = record;
   };
-  char line[8];
-  text_writer to(line);
-  to << "too long for it";
-  log_line({&operations, &seen}, severity::warning, to);
+  const platform host{&operations, &seen};
+  host.log({log_topic::too_hot, severity::warning, "name", {1, 2, 3}});
+  EXPECT_EQ(seen.topic, log_topic::too_hot);
   EXPECT_EQ(seen.level, severity::warning);
-  EXPECT_EQ(seen.text, "too lon");
+  EXPECT_STREQ(seen.name, "name");
+  EXPECT_EQ(seen.numbers[2], 3u);
   operations.log = nullptr;
-  log_line({&operations, &seen}, severity::error, to);
-  log_line({}, severity::error, to);
+  host.log({log_topic::memory_error, severity::error});
+  EXPECT_EQ(seen.topic, log_topic::too_hot);
 }
 
 }  // namespace

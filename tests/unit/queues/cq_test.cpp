@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 #include <freehca/queues/cq.hpp>
+#include <freehca/texts/names.hpp>
 #include <freehca/work_requests/send_request.hpp>
 
 #include <gtest/gtest.h>

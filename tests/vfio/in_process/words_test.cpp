@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <freehca/blocking/session.hpp>
+#include <freehca/texts/names.hpp>
 
 #include <in_process_host.hpp>
 

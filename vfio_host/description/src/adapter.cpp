@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <freehca/layouts/port_names.hpp>
+#include <freehca/texts/names.hpp>
 
 namespace freehca::description {
 namespace {

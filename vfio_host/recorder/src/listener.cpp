@@ -62,9 +62,7 @@ listener::listener(const freehca::platform& inner, recording_options how)
   outer_.combines_writes = false;
   outer_.now = [](void* c) { return of(c).known_.now(of(c).inner_.context); };
   if (known_.log != nullptr)
-    outer_.log = [](void* c, severity level, const char* text) {
-      of(c).known_.log(of(c).inner_.context, level, text);
-    };
+    outer_.log = [](void* c, const log_record& r) { of(c).known_.log(of(c).inner_.context, r); };
   if (known_.trace != nullptr)
     outer_.trace = [](void* c, const trace_record& r) {
       of(c).known_.trace(of(c).inner_.context, r);

@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <freehca/texts/text.hpp>
 #include <freehca/vfio_host/sleep.hpp>
 
 #include "connect.hpp"
@@ -48,7 +49,12 @@ const platform_operations remote_device::operations = {
     .arm_interrupts = arm_interrupts,
     .disarm_interrupts = disarm_interrupts,
     .now = [](void*) { return vfio_host::monotonic_now(); },
-    .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
+    .log =
+        [](void*, const log_record& record) {
+          char line[200];
+          describe(record, line, sizeof line);
+          std::fprintf(stderr, "freehca: %s\n", line);
+        },
     .trace = nullptr,
     .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
 };

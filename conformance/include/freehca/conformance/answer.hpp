@@ -6,11 +6,11 @@
 #include <cstdint>
 
 #include <freehca/hal/status.hpp>
-#include <freehca/hal/text.hpp>
 #include <freehca/layouts/command_status.hpp>
 #include <freehca/layouts/eqe.hpp>
 #include <freehca/layouts/qpc.hpp>
 #include <freehca/queues/work_completion.hpp>
+#include <freehca/texts/text.hpp>
 
 namespace freehca::conformance {
 

@@ -73,9 +73,8 @@ struct platform_operations {
   /// by several threads at a time.
   std::uint64_t (*now)(void* context) = nullptr;
 
-  /// Sinks of one line of text and of one structured record. Both may be null. The thread of any
-  /// owner may call log().
-  void (*log)(void* context, severity level, const char* text) = nullptr;
+  /// The sinks of reports and of traces. Both may be null. The thread of any owner may call log().
+  void (*log)(void* context, const log_record& record) = nullptr;
   void (*trace)(void* context, const trace_record& record) = nullptr;
 
   /// True if the second half of BAR 2, where the BlueFlame pages are, is mapped write-combining. If
@@ -83,7 +82,7 @@ struct platform_operations {
   bool combines_writes = false;
 
   /// Returns a number of the calling thread, not 0. Called by any thread. A debug build uses it to
-  /// detect that two threads use one owner. It then names the owner by log() and traps.
+  /// detect that two threads use one owner. It then reports the owner by log() and traps.
   std::uintptr_t (*current_thread)(void* context) = nullptr;
 
   /// Like map_memory(), but the device only reads the memory, so the program need not be able to
@@ -107,6 +106,10 @@ struct platform {
   void* context = nullptr;
 
   std::uint64_t now() const { return operations->now(context); }
+  /// Passes a record to the log function, if there is one.
+  void log(const log_record& record) const {
+    if (operations->log != nullptr) operations->log(context, record);
+  }
 };
 
 }  // namespace freehca

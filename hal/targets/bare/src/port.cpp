@@ -154,9 +154,9 @@ std::uint64_t port::now(void* context) {
   return time;
 }
 
-void port::log(void*, severity level, const char* text) {
+void port::log(void*, const log_record& record) {
   constexpr const char* labels[] = {"ERROR", "WARNING", "info", "debug"};
-  line(labels[static_cast<unsigned>(level)]) << text;
+  line(labels[static_cast<unsigned>(record.level)]) << record;
 }
 
 void port::trace(void* context, const trace_record& record) {

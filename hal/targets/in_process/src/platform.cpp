@@ -11,6 +11,7 @@
 #include <freehca/in_process/machine.hpp>
 #include <freehca/process_memory/guarded_copy.hpp>
 #include <freehca/process_memory/memory_rights.hpp>
+#include <freehca/texts/text.hpp>
 
 namespace freehca::in_process {
 
@@ -33,7 +34,12 @@ const platform_operations machine::operations = {
           const gate alone;
           return of(context).time();
         },
-    .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
+    .log =
+        [](void*, const log_record& record) {
+          char line[200];
+          describe(record, line, sizeof line);
+          std::fprintf(stderr, "freehca: %s\n", line);
+        },
     .trace = nullptr,
     .combines_writes = true,
     .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },

@@ -9,6 +9,7 @@
 
 #include <freehca/in_program/adapter.hpp>
 #include <freehca/process_memory/memory_rights.hpp>
+#include <freehca/texts/text.hpp>
 
 namespace freehca::in_program {
 
@@ -41,7 +42,12 @@ const platform_operations adapter::operations = {
     .arm_interrupts = arm_interrupts,
     .disarm_interrupts = disarm_interrupts,
     .now = [](void* context) { return of(context).time(); },
-    .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
+    .log =
+        [](void*, const log_record& record) {
+          char line[200];
+          describe(record, line, sizeof line);
+          std::fprintf(stderr, "freehca: %s\n", line);
+        },
     .trace = nullptr,
     // BlueFlame would cost a call for each word; a doorbell costs one.
     .combines_writes = false,

@@ -3,7 +3,7 @@
 //
 // The time stamp counter, whose rate is measured against the 8254 timer's counter 0 (1193182 Hz in
 // every PC), else taken from CPUID.
-#include <freehca/hal/text.hpp>
+#include <freehca/texts/text.hpp>
 
 #include "x86.hpp"
 

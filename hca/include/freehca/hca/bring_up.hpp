@@ -39,10 +39,6 @@ enum class bring_up_step : std::uint8_t {
 };
 inline constexpr unsigned bring_up_steps = 26;
 
-/// Returns the name of a step, such as "QUERY_FW" or "taking ownership". Returns "" if `step` is
-/// not a step.
-const char* name_of(bring_up_step step);
-
 /// The step at which the last bring-up or teardown stopped, and the reason.
 struct sequence_failure {
   bring_up_step step{};

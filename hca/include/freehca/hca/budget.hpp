@@ -75,28 +75,4 @@ struct budget {
   };
 };
 
-constexpr const char* name_of(budget::item i) {
-  constexpr const char* names[] = {"storage",
-                                   "DMA memory",
-                                   "pages to lend to the firmware",
-                                   "queue memory",
-                                   "doorbell records",
-                                   "QP numbers",
-                                   "SRQ numbers",
-                                   "CQ numbers",
-                                   "EQ numbers",
-                                   "memory protection entries",
-                                   "memory translation entries",
-                                   "protection domain numbers",
-                                   "UAR pages",
-                                   "pages of the firmware's own area",
-                                   "pages of the firmware's auxiliary area",
-                                   "multicast groups",
-                                   "RDMA reads and atomics of a queue pair"};
-  constexpr std::size_t known = sizeof names / sizeof *names;
-  static_assert(known == static_cast<std::size_t>(budget::item::reads_per_qp));
-  const std::size_t place = static_cast<std::size_t>(i) - 1;
-  return place < known ? names[place] : "unknown";
-}
-
 }  // namespace freehca

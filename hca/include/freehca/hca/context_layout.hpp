@@ -30,12 +30,6 @@ enum class context_table : std::uint8_t {
   mcg,
 };
 inline constexpr unsigned context_tables_count = 14;
-constexpr const char* name_of(context_table t) {
-  constexpr const char* names[] = {"qpc",     "auxc",     "altc", "rdmarc",  "cmpt_qp",
-                                   "srqc",    "cmpt_srq", "cqc",  "cmpt_cq", "eqc",
-                                   "cmpt_eq", "dmpt",     "mtt",  "mcg"};
-  return names[static_cast<unsigned>(t)];
-}
 
 enum class context_group : std::uint8_t { qp, srq, cq, eq, mpt, mtt, mcg };
 inline constexpr unsigned context_groups = 7;

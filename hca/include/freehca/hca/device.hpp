@@ -165,7 +165,6 @@ class device {
   /// The step at which the last sequence stopped, and the cause. The cause is ok if the sequence
   /// did not fail.
   const sequence_failure& failure() const { return sequence_.failure; }
-  static const char* step_name(bring_up_step step);
   /// The current step of a sequence, to show progress.
   bring_up_step step() const { return sequence_.step(); }
 

@@ -38,9 +38,6 @@ enum class completion_status : std::uint8_t {
   device_reset,  ///< the device was reset; executed, executed in part, or not executed
 };
 
-/// Returns the status in words: a static string, never null.
-const char* name_of(completion_status s);
-
 /// The driver's record of a posted request, 16 bytes. The post writes it. When the request
 /// completes, it becomes the first part of the completion.
 struct posted_request {

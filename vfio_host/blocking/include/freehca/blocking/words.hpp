@@ -4,8 +4,9 @@
 
 #include <string>
 
-#include <freehca/hal/text.hpp>
 #include <freehca/hca/easy/adapter.hpp>
+#include <freehca/texts/names.hpp>
+#include <freehca/texts/text.hpp>
 
 namespace freehca::blocking {
 
@@ -59,8 +60,7 @@ inline std::string words(status s, const device& of, const easy::sizes& size) {
   const sequence_failure& failed = of.failure();
   const bool in_sequence = !failed.cause.ok() && s.where() == static_cast<unsigned>(failed.step);
   const status cause = in_sequence ? failed.cause : s;
-  const std::string at =
-      in_sequence ? std::string(device::step_name(failed.step)) + ": " : std::string();
+  const std::string at = in_sequence ? std::string(name_of(failed.step)) + ": " : std::string();
   const bool ran_out = cause.is(driver_error::no_memory) || cause.is(driver_error::no_resource);
   // A size of a table that the adapter does not support is refused as an argument.
   const bool names_item = ran_out || (in_sequence && (cause.is(driver_error::exceeds_limits) ||

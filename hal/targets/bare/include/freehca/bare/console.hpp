@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <freehca/hal/status.hpp>
-#include <freehca/hal/text.hpp>
+#include <freehca/texts/text.hpp>
 
 #include <freehca/bare/trouble.hpp>
 
@@ -31,6 +31,10 @@ class line {
   }
   line& operator<<(status s) {
     describe(s, text_);
+    return *this;
+  }
+  line& operator<<(const log_record& r) {
+    describe(r, text_);
     return *this;
   }
   line& hex(std::uint64_t n, unsigned digits = 1) {

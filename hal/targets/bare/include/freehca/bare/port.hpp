@@ -65,7 +65,7 @@ class port {
                                void (*notify)(void*, unsigned) noexcept, void* notify_context);
   static void disarm_interrupts(void* context);
   static std::uint64_t now(void* context);
-  static void log(void* context, severity level, const char* text);
+  static void log(void* context, const log_record& record);
   static void trace(void* context, const trace_record& record);
 
   static port& of(void* context) { return *static_cast<port*>(context); }

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include <freehca/hal/log.hpp>
-#include <freehca/hal/platform.hpp>
 #include <freehca/hal/status.hpp>
 
 namespace freehca {
@@ -25,7 +24,7 @@ class text_writer {
 
   text_writer& operator<<(const char* text);
   text_writer& put(char c);
-  text_writer& decimal(std::uint64_t value);
+  text_writer& decimal(std::uint64_t value) { return number(value, 10, 1); }
   /// Writes "0x" and at least `digits` digits.
   text_writer& hex(std::uint64_t value, unsigned digits = 1);
 
@@ -34,6 +33,8 @@ class text_writer {
   bool full() const { return at_ == last_; }
 
  private:
+  text_writer& number(std::uint64_t value, unsigned base, unsigned digits);
+
   char* begin_;
   char* at_;
   char* last_;
@@ -41,15 +42,18 @@ class text_writer {
 
 /// Writes a status in English: its origin, the meaning of its code, and its `where`. An example is
 /// "firmware: bad index (0x0a) at SW2HW_CQ". If the origin is not the firmware, `where` is written
-/// as a number, whose meaning the caller knows. Both functions are in a source file of their own
-/// (describe.cpp), which a small target leaves out. Returns the length without the final zero.
-std::size_t describe(status s, char* buffer, std::size_t bytes);
+/// as a number, whose meaning the caller knows.
 void describe(status s, text_writer& to);
+/// Writes a report of the driver to its log, without the severity.
+void describe(const log_record& r, text_writer& to);
 
-/// Passes one line to the platform's log function, if there is one.
-inline void log_line(const platform& to, severity level, const text_writer& line) {
-  if (to.operations != nullptr && to.operations->log != nullptr)
-    to.operations->log(to.context, level, line.text());
+/// Writes one of the above to a buffer. Returns the length without the final zero.
+template <class What>
+std::size_t describe(const What& what, char* buffer, std::size_t bytes) {
+  if (buffer == nullptr || bytes == 0) return 0;
+  text_writer to(buffer, bytes);
+  describe(what, to);
+  return to.length();
 }
 
 }  // namespace freehca

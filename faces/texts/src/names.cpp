@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/texts/names.hpp>
+
+#include "text_row.hpp"
+
+namespace freehca {
+
+namespace {
+
+constexpr text_row steps(
+    "taking ownership\0"
+    "reset\0"
+    "bus mastering\0"
+    "opening the command channel\0"
+    "QUERY_FW\0"
+    "MAP_FA\0"
+    "RUN_FW\0"
+    "MOD_STAT_CFG\0"
+    "QUERY_DEV_CAP\0"
+    "QUERY_ADAPTER\0"
+    "planning context memory\0"
+    "SET_ICM_SIZE\0"
+    "MAP_ICM_AUX\0"
+    "MAP_ICM of reserved entries\0"
+    "INIT_HCA\0"
+    "QUERY_HCA\0"
+    "opening the number spaces\0"
+    "arming interrupts\0"
+    "creating event queues\0"
+    "MAP_EQ\0"
+    "command completion by events\0"
+    "QUERY_PORT\0"
+    "SET_PORT\0"
+    "INIT_PORT\0"
+    "MAD_DEMUX\0"
+    "waiting for the ports");
+static_assert(steps.count == bring_up_steps);
+
+constexpr text_row items(
+    "storage\0"
+    "DMA memory\0"
+    "pages to lend to the firmware\0"
+    "queue memory\0"
+    "doorbell records\0"
+    "QP numbers\0"
+    "SRQ numbers\0"
+    "CQ numbers\0"
+    "EQ numbers\0"
+    "memory protection entries\0"
+    "memory translation entries\0"
+    "protection domain numbers\0"
+    "UAR pages\0"
+    "pages of the firmware's own area\0"
+    "pages of the firmware's auxiliary area\0"
+    "multicast groups\0"
+    "RDMA reads and atomics of a queue pair");
+static_assert(items.count == static_cast<unsigned>(budget::item::reads_per_qp));
+
+constexpr text_row tables(
+    "qpc\0auxc\0altc\0rdmarc\0cmpt_qp\0srqc\0cmpt_srq\0cqc\0cmpt_cq\0eqc\0cmpt_eq\0dmpt\0mtt\0mcg");
+static_assert(tables.count == context_tables_count);
+
+constexpr text_row completions(
+    "ok\0"
+    "local length error\0"
+    "local queue pair operation error\0"
+    "local protection error\0"
+    "flushed\0"
+    "memory window bind error\0"
+    "bad response\0"
+    "local access error\0"
+    "remote invalid request\0"
+    "remote access error\0"
+    "remote operation error\0"
+    "transport retry count exceeded\0"
+    "receiver-not-ready retry count exceeded\0"
+    "remote aborted\0"
+    "unknown syndrome\0"
+    "implausible completion\0"
+    "unknown, for the device was reset");
+
+}  // namespace
+
+const char* name_of(bring_up_step step) {
+  return steps.at(static_cast<unsigned>(step), "");
+}
+
+const char* name_of(budget::item item) {
+  return items.at(static_cast<unsigned>(item) - 1, "unknown");
+}
+
+const char* name_of(context_table table) {
+  return tables.at(static_cast<unsigned>(table), "unknown");
+}
+
+const char* queues::name_of(completion_status s) {
+  return completions.at(static_cast<unsigned>(s), "unknown");
+}
+
+}  // namespace freehca
