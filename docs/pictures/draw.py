@@ -77,10 +77,7 @@ ROOMS = {
         [f"{HCA}/easy", f"{HCA}/easy.hpp", "hca/src/easy"],
         *("memory and connections, ready to use", 2, 2),
     ),
-    "hca: interfaces": (
-        [f"{HCA}/interfaces", "hca/src/interfaces"],
-        *("by name and version", 9.75, 0.9),
-    ),
+    "interfaces": (["faces/interfaces"], "by name and version", 9.75, 0.9),
     "hca: kinds": (
         [f"{HCA}/kinds", f"{HCA}/every_kind.hpp", "hca/src/kinds"],
         *("one file for each kind of object", 2, 2),

@@ -21,7 +21,7 @@ MEMORY = {"memcpy", "memmove", "memset", "memcmp"}
 FORBIDDEN_SECTIONS = re.compile(r"\s(\.init_array|\.ctors|\.tdata|\.tbss|\.preinit_array)\S*\s")
 # As CMakePresets.json has it for "release", so that ccache serves both.
 OPTIMISATION = {"release": ["-O2", "-g1", "-DNDEBUG"], "debug": ["-O0"]}
-# As hca/CMakeLists.txt has it.
+# As the CMakeLists.txt of hca and faces/interfaces have it.
 APART = re.compile(r"/interfaces/|/(pci_function|address_attributes|unreliable)\.cpp$")
 LAYOUT = re.compile(r"^struct (\w+)(?: : [^{]*)?\{\s*\n\s*static constexpr std::size_t bytes", re.M)
 FAMILY = re.compile(r"^(?:using|struct) (\w+)\s*[=:]\s*(?:family|modify_qp)<", re.M)

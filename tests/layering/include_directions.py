@@ -24,6 +24,7 @@ RULES = {
     # Requests of run-time opcodes: for programs, not for the core.
     "work_requests": (CORE + ["queues", "work_requests"], True),
     # Faces of the core, for programs and ports. The core includes none of them.
+    "faces/interfaces": (CORE + ["firmware_cmds", "queues", "hca", "interfaces"], True),
     "faces/texts": (CORE + ["hca", "texts"], True),
     # The list of conformance runs in images, too.
     "conformance": (CORE + ["firmware_cmds", "queues", "hca", "texts", "conformance"], True),
@@ -244,6 +245,7 @@ def check_the_checker():
         ("firmware_cmds/src/a.cpp", "<", "freehca/texts/text.hpp"),
         ("queues/src/a.cpp", "<", "freehca/texts/names.hpp"),
         ("hca/src/a.cpp", "<", "freehca/texts/text.hpp"),
+        ("hca/src/a.cpp", "<", "freehca/interfaces/attributes.hpp"),
         ("faces/texts/src/a.cpp", "<", "freehca/queues/cq.hpp"),
         ("queues/include/freehca/queues/a.hpp", "<", "freehca/firmware_cmds/channel.hpp"),
         ("hal/src/a.cpp", "<", "freehca/hca/device.hpp"),

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""one_reactor.py [ROOT]: in hal, firmware_cmds, queues and hca only the reactor of an owner keeps
-operations that have ended, deadlines, and the time of the next poll().
+"""one_reactor.py [ROOT]: in hal, firmware_cmds, queues, hca and the faces only the reactor of an owner
+keeps operations that have ended, deadlines, and the time of the next poll().
 
 Refused outside hal/reactor: a list of operations, a variable that is a time to act at, a function
 next_deadline(). The exceptions are below, each with its reason. An exception that does not occur
@@ -11,12 +11,13 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["hal/include", "hal/src", "firmware_cmds", "queues", "hca"]
+FOLDERS = ["hal/include", "hal/src", "firmware_cmds", "queues", "hca", "faces"]
 REACTOR = ["hal/include/freehca/hal/reactor.hpp", "hal/src/reactor.cpp"]
 
 HAL = "hal/include/freehca/hal/"
 COMMANDS = "firmware_cmds/include/freehca/firmware_cmds/"
 HCA = "hca/include/freehca/hca/"
+INTERFACES = "faces/interfaces/include/freehca/interfaces/"
 WAIT_FOR_WORK = "operations that wait for work, not for their end"
 GATHERS = "adds what the reactor does not know: rings, registers and the times below"
 EXCEPTIONS = {
@@ -36,7 +37,7 @@ EXCEPTIONS = {
     (HCA + "device_sequence.hpp", "since"): "since when a step of a sequence waits",
     (HCA + "device_sequence.hpp", "wake_"): "when a step of a sequence looks again",
     (HCA + "easy/values.hpp", "event_due"): "when an event of a completion counts as lost",
-    (HCA + "interfaces/interface.hpp", "deadline"): "an argument, which becomes an operation's",
+    (INTERFACES + "interface.hpp", "deadline"): "an argument, which becomes an operation's",
     (HCA + "health.hpp", "next_look_"): "when the error buffer is read again",
     # The time of the next poll().
     (COMMANDS + "channel.hpp", "next_deadline"): GATHERS,

@@ -8,13 +8,11 @@
 #include <freehca/firmware_cmds/port_settings.hpp>
 #include <freehca/firmware_cmds/qp.hpp>
 #include <freehca/firmware_cmds/raw_command.hpp>
-#include <freehca/hal/attributes.hpp>
 #include <freehca/hal/list.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/hca/easy.hpp>
 #include <freehca/hca/every_kind.hpp>
-#include <freehca/hca/interfaces/every_interface.hpp>
 #include <freehca/hca/objects/verbs.hpp>
 #include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/counting.hpp>
@@ -77,25 +75,6 @@ easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca) {
   co_return co_await inner(f, hca);
 }
 template struct crossing_of<owner_link>;
-template struct attribute_name<0x8001, std::uint64_t>;
-template struct attribute_name<0x8002, gid>;
-
-/// A list is read into a struct by the rows of its attribute_table.
-status read_a_path(const attribute_list& list, address_attributes& to) {
-  static constexpr auto known = attributes_of<address_attributes>(
-      {required(FREEHCA_ATTRIBUTE(address_attributes, dlid, path::dlid)),
-       FREEHCA_ATTRIBUTE(address_attributes, dgid, path::dgid)});
-  static_assert(std::same_as<decltype(known), const attribute_table<address_attributes, 2>>);
-  return read(list, known, to);
-}
-
-/// Each interface is asked for by a function of its own.
-status query_each() {
-  address_handle_interface addresses;
-  FREEHCA_TRY(query_interface(addresses));
-  queue_pair_interface pairs;
-  return query_interface(pairs);
-}
 
 /// Each request posts by a function of its own.
 status post_each(queues::sq& to, const queues::address& peer) {

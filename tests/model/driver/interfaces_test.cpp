@@ -3,7 +3,7 @@
 //
 // Objects by way of the tables of operations: what callers and libraries of different versions have
 // of each other, and what lists of attributes are refused.
-#include <freehca/hca/interfaces/every_interface.hpp>
+#include <freehca/interfaces/every_interface.hpp>
 #include <freehca/work_requests/send_request.hpp>
 
 #include "counts.hpp"

@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // Values and transitions at the edge of what there is.
-#include <freehca/hca/interfaces/every_interface.hpp>
+#include <freehca/interfaces/every_interface.hpp>
 
 #include "rc_pair.hpp"
 

@@ -26,7 +26,7 @@ enum class driver_error : std::uint8_t {
   cancelled,
   queue_full,
   exceeds_limits,  ///< the device asks for more than the budget that `where` names
-  // Errors of lists of attributes (attributes.hpp). `where` is the identifier of the attribute.
+  // Errors of lists of attributes (faces/interfaces). `where` is the identifier of the attribute.
   unknown_attribute,   ///< this library does not know the mandatory attribute
   repeated_attribute,  ///< the attribute is in the list twice
   missing_attribute,   ///< the attribute is required and not in the list

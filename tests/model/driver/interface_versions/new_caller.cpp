@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/hca/interfaces/queue_pair.hpp>
+#include <freehca/interfaces/queue_pair.hpp>
 
 #include "releases.hpp"
 

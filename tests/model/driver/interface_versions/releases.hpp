@@ -6,7 +6,7 @@
 // had: fewer operations, fewer attributes.
 #pragma once
 
-#include <freehca/hca/interfaces/interface.hpp>
+#include <freehca/interfaces/interface.hpp>
 
 #include "../verbs_rig.hpp"
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Every class template of the public headers of faces, instantiated whole.
+#include <freehca/hca/kinds/address_attributes.hpp>
+#include <freehca/interfaces/every_interface.hpp>
+
+namespace freehca {
+
+template struct attribute_name<0x8001, std::uint64_t>;
+template struct attribute_name<0x8002, gid>;
+
+/// A list is read into a struct by the rows of its attribute_table.
+status read_a_path(const attribute_list& list, address_attributes& to) {
+  static constexpr auto known = attributes_of<address_attributes>(
+      {required(FREEHCA_ATTRIBUTE(address_attributes, dlid, path::dlid)),
+       FREEHCA_ATTRIBUTE(address_attributes, dgid, path::dgid)});
+  static_assert(std::same_as<decltype(known), const attribute_table<address_attributes, 2>>);
+  return read(list, known, to);
+}
+
+/// Each interface is asked for by a function of its own.
+status query_each() {
+  address_handle_interface addresses;
+  FREEHCA_TRY(query_interface(addresses));
+  queue_pair_interface pairs;
+  return query_interface(pairs);
+}
+
+}  // namespace freehca
