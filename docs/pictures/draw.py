@@ -73,10 +73,7 @@ ROOMS = {
     ),
     "examples/in_process": (["examples/in_process"], "its host", 2.9, 1.3),
     "blocking": (["vfio_host/blocking"], "for programs that block", 0, 1.2),
-    "hca: easy": (
-        [f"{HCA}/easy", f"{HCA}/easy.hpp", "hca/src/easy"],
-        *("memory and connections, ready to use", 2, 2),
-    ),
+    "easy": (["faces/easy"], "memory and connections, ready to use", 2, 2),
     "interfaces": (["faces/interfaces"], "by name and version", 9.75, 0.9),
     "hca: kinds": (
         [f"{HCA}/kinds", f"{HCA}/every_kind.hpp", "hca/src/kinds"],
@@ -125,7 +122,7 @@ ROOMS = {
 }
 # Rooms that stand on a ground of their own.
 ZONES = {
-    "the core: freestanding": ["hca: easy", "firmware_cmds", "queues", "hal"],
+    "the core: freestanding": ["hca: kinds", "firmware_cmds", "queues", "hal"],
     "the model": ["model", "recording", "qom"],
 }
 COLUMN, ROW, WIDE, HIGH = 176, 88, 156, 46

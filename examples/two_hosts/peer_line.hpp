@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include <freehca/hca/easy.hpp>
+#include <freehca/easy/easy.hpp>
 
 inline void print_line(const freehca::easy::peer& p) {
   std::printf("%u %u %u %u %u %u %u ", unsigned{p.lid}, p.qpn, p.qkey, p.psn,

@@ -29,7 +29,7 @@ target_link_libraries(core_part PRIVATE freehca::core)
 add_executable(two_cores EXCLUDE_FROM_ALL in_process_user.cpp $<TARGET_OBJECTS:core_part>)
 target_link_libraries(two_cores PRIVATE freehca::in_process)
 """
-CORE_USER = """#include <freehca/hca/easy.hpp>
+CORE_USER = """#include <freehca/easy/easy.hpp>
 int main() {
   freehca::easy::adapter hca;
   return hca.open({}).is(freehca::driver_error::bad_argument) ? 0 : 1;

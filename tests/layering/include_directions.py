@@ -24,6 +24,7 @@ RULES = {
     # Requests of run-time opcodes: for programs, not for the core.
     "work_requests": (CORE + ["queues", "work_requests"], True),
     # Faces of the core, for programs and ports. The core includes none of them.
+    "faces/easy": (CORE + ["queues", "hca", "easy"], True),
     "faces/interfaces": (CORE + ["firmware_cmds", "queues", "hca", "interfaces"], True),
     "faces/texts": (CORE + ["hca", "texts"], True),
     # The list of conformance runs in images, too.
@@ -59,8 +60,8 @@ RULES = {
     # The tool stands in the uppermost layer, beside the examples.
     "vfio_host/hcactl": (
         CORE
-        + ["firmware_cmds", "hca", "texts", "vfio_host", "blocking", "conformance", "description"]
-        + ["loopback_traffic", "recorder"],
+        + ["firmware_cmds", "hca", "easy", "texts", "vfio_host", "blocking", "conformance"]
+        + ["description", "loopback_traffic", "recorder"],
         False,
     ),
     # Of the model it sees the format of recordings, which both write.
@@ -75,7 +76,7 @@ RULES = {
         False,
     ),
     "vfio_host/blocking": (
-        CORE + ["firmware_cmds", "queues", "hca", "texts", "vfio_host", "blocking"],
+        CORE + ["firmware_cmds", "queues", "hca", "easy", "texts", "vfio_host", "blocking"],
         False,
     ),
     "examples/in_process": (CORE + ["hca", "in_process", "blocking"], False),
@@ -85,7 +86,7 @@ RULES = {
     "examples/counting": (CORE + ["queues", "hca", "blocking"], False),
     "examples/event_loop": (CORE + ["queues", "hca", "blocking"], False),
     "examples/raw_command": (CORE + ["firmware_cmds", "queues", "hca", "blocking"], False),
-    "examples/two_hosts": (CORE + ["firmware_cmds", "queues", "hca", "blocking"], False),
+    "examples/two_hosts": (CORE + ["firmware_cmds", "queues", "hca", "easy", "blocking"], False),
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["texts", "process_memory", "vfio_host"], False),
     # What both ends of a vfio-user socket stand on: neither driver nor model.
@@ -246,6 +247,8 @@ def check_the_checker():
         ("queues/src/a.cpp", "<", "freehca/texts/names.hpp"),
         ("hca/src/a.cpp", "<", "freehca/texts/text.hpp"),
         ("hca/src/a.cpp", "<", "freehca/interfaces/attributes.hpp"),
+        ("hca/src/a.cpp", "<", "freehca/easy/adapter.hpp"),
+        ("faces/easy/src/a.cpp", "<", "freehca/texts/text.hpp"),
         ("faces/texts/src/a.cpp", "<", "freehca/queues/cq.hpp"),
         ("queues/include/freehca/queues/a.hpp", "<", "freehca/firmware_cmds/channel.hpp"),
         ("hal/src/a.cpp", "<", "freehca/hca/device.hpp"),

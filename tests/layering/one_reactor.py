@@ -17,6 +17,7 @@ REACTOR = ["hal/include/freehca/hal/reactor.hpp", "hal/src/reactor.cpp"]
 HAL = "hal/include/freehca/hal/"
 COMMANDS = "firmware_cmds/include/freehca/firmware_cmds/"
 HCA = "hca/include/freehca/hca/"
+EASY = "faces/easy/include/freehca/easy/"
 INTERFACES = "faces/interfaces/include/freehca/interfaces/"
 WAIT_FOR_WORK = "operations that wait for work, not for their end"
 GATHERS = "adds what the reactor does not know: rings, registers and the times below"
@@ -26,8 +27,8 @@ EXCEPTIONS = {
     (COMMANDS + "command_client.hpp", "ready"): WAIT_FOR_WORK + ": commands that may be posted",
     (COMMANDS + "command.hpp", "waiting"): WAIT_FOR_WORK + ": commands behind one on their object",
     (HCA + "context_tables.hpp", "waiting_"): WAIT_FOR_WORK + ": requests for context memory",
-    (HCA + "easy/values.hpp", "waiting"): WAIT_FOR_WORK + ": for completions of a queue",
-    (HCA + "easy/values.hpp", "in_turn"): WAIT_FOR_WORK + ": for the completions that are there",
+    (EASY + "values.hpp", "waiting"): WAIT_FOR_WORK + ": for completions of a queue",
+    (EASY + "values.hpp", "in_turn"): WAIT_FOR_WORK + ": for the completions that are there",
     # Times.
     (HAL + "operation.hpp", "deadline_"): "what the reactor sorts by",
     (COMMANDS + "channel.hpp", "register_taken_since_"): "since when the GO bit is set",
@@ -36,7 +37,7 @@ EXCEPTIONS = {
     (HCA + "device_sequence.hpp", "patience"): "until when a step of a sequence waits",
     (HCA + "device_sequence.hpp", "since"): "since when a step of a sequence waits",
     (HCA + "device_sequence.hpp", "wake_"): "when a step of a sequence looks again",
-    (HCA + "easy/values.hpp", "event_due"): "when an event of a completion counts as lost",
+    (EASY + "values.hpp", "event_due"): "when an event of a completion counts as lost",
     (INTERFACES + "interface.hpp", "deadline"): "an argument, which becomes an operation's",
     (HCA + "health.hpp", "next_look_"): "when the error buffer is read again",
     # The time of the next poll().
@@ -46,8 +47,8 @@ EXCEPTIONS = {
     ("hca/src/device.cpp", "next_deadline"): GATHERS,
     (HCA + "objects/verbs.hpp", "next_deadline"): GATHERS,
     ("hca/src/objects/verbs.cpp", "next_deadline"): GATHERS,
-    (HCA + "easy/adapter.hpp", "next_deadline"): GATHERS,
-    ("hca/src/easy/adapter.cpp", "next_deadline"): GATHERS,
+    (EASY + "adapter.hpp", "next_deadline"): GATHERS,
+    ("faces/easy/src/adapter.cpp", "next_deadline"): GATHERS,
 }
 
 CLASS = re.compile(r"\bclass\s+(\w+)\s*(?:final\s*)?:\s*([^{;]*)\{")

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <freehca/hca/easy/adapter.hpp>
+#include <freehca/easy/adapter.hpp>
 
 #include "work.hpp"
 

@@ -11,7 +11,6 @@
 #include <freehca/hal/list.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/status.hpp>
-#include <freehca/hca/easy.hpp>
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/hca/objects/verbs.hpp>
 #include <freehca/queues/blueflame.hpp>
@@ -58,22 +57,6 @@ static_assert(headed_sequence<layouts::write_mtt_header, layouts::mtt>::most == 
 static_assert(std::same_as<commands::mad_ifc_received<>::input,
                            joined<layouts::mad, layouts::mad_ifc_extended_info>>);
 
-template class easy::bringing<easy::memory>;
-template struct easy::attempt<easy::next_completion>;
-template class easy::task<std::uint64_t>;
-
-easy::task<std::uint64_t> inner(easy::frames&, easy::adapter& hca);
-easy::task<std::uint64_t> inner(easy::frames&, easy::adapter& hca) {
-  const easy::connection c = co_await hca.open_rc();
-  const status s = co_await easy::attempt(hca.close(c));
-  co_await hca.tear_down();
-  co_return s.ok() ? 1u : 0u;
-}
-easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca);
-easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca) {
-  co_await hca.bring_up();
-  co_return co_await inner(f, hca);
-}
 template struct crossing_of<owner_link>;
 
 /// Each request posts by a function of its own.

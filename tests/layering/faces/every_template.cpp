@@ -2,10 +2,28 @@
 // Copyright the freehca authors
 //
 // Every class template of the public headers of faces, instantiated whole.
+#include <freehca/easy/easy.hpp>
 #include <freehca/hca/kinds/address_attributes.hpp>
 #include <freehca/interfaces/every_interface.hpp>
 
 namespace freehca {
+
+template class easy::bringing<easy::memory>;
+template struct easy::attempt<easy::next_completion>;
+template class easy::task<std::uint64_t>;
+
+easy::task<std::uint64_t> inner(easy::frames&, easy::adapter& hca);
+easy::task<std::uint64_t> inner(easy::frames&, easy::adapter& hca) {
+  const easy::connection c = co_await hca.open_rc();
+  const status s = co_await easy::attempt(hca.close(c));
+  co_await hca.tear_down();
+  co_return s.ok() ? 1u : 0u;
+}
+easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca);
+easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca) {
+  co_await hca.bring_up();
+  co_return co_await inner(f, hca);
+}
 
 template struct attribute_name<0x8001, std::uint64_t>;
 template struct attribute_name<0x8002, gid>;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include <freehca/hca/easy.hpp>
+#include <freehca/easy/easy.hpp>
 
 #include "verbs_rig.hpp"
 

@@ -14,7 +14,7 @@
 
 #include <freehca/blocking/host.hpp>
 #include <freehca/blocking/words.hpp>
-#include <freehca/hca/easy.hpp>
+#include <freehca/easy/easy.hpp>
 
 namespace freehca::blocking {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include <freehca/hca/easy/adapter.hpp>
+#include <freehca/easy/adapter.hpp>
 #include <freehca/texts/names.hpp>
 #include <freehca/texts/text.hpp>
 

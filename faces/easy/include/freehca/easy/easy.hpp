@@ -4,5 +4,5 @@
 // The facade of the driver, for whole programs.
 #pragma once
 
-#include <freehca/hca/easy/adapter.hpp>
-#include <freehca/hca/easy/task.hpp>
+#include <freehca/easy/adapter.hpp>
+#include <freehca/easy/task.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/hca/easy/adapter.hpp>
+#include <freehca/easy/adapter.hpp>
 
 namespace freehca::easy {
 

@@ -2,9 +2,9 @@
 // Copyright the freehca authors
 #include <new>
 
+#include <freehca/easy/adapter.hpp>
 #include <freehca/hal/cache.hpp>
 #include <freehca/hal/storage.hpp>
-#include <freehca/hca/easy/adapter.hpp>
 
 namespace freehca::easy {
 

@@ -10,7 +10,7 @@
 #include <freehca/hca/kinds/address_handle.hpp>
 #include <freehca/hca/objects/verbs.hpp>
 
-#include <freehca/hca/easy/operations.hpp>
+#include <freehca/easy/operations.hpp>
 
 namespace freehca::easy {
 

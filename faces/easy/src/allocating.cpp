@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/easy/adapter.hpp>
 #include <freehca/hal/cache.hpp>
-#include <freehca/hca/easy/adapter.hpp>
 
 namespace freehca::easy {
 

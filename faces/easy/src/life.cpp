@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // Bring-up and teardown of an adapter.
-#include <freehca/hca/easy/adapter.hpp>
+#include <freehca/easy/adapter.hpp>
 
 namespace freehca::easy {
 

@@ -11,8 +11,8 @@
 
 #include <freehca/queues/work_completion.hpp>
 
-#include <freehca/hca/easy/sequence.hpp>
-#include <freehca/hca/easy/values.hpp>
+#include <freehca/easy/sequence.hpp>
+#include <freehca/easy/values.hpp>
 #include <freehca/hca/objects/creation.hpp>
 #include <freehca/hca/ports.hpp>
 

@@ -16,7 +16,7 @@
 #include <freehca/hal/list.hpp>
 #include <freehca/queues/requests.hpp>
 
-#include <freehca/hca/easy/sequence.hpp>
+#include <freehca/easy/sequence.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 
