@@ -58,6 +58,16 @@ CALLS = [
         "completion event: arm to callback",
         ["one write with its completion event", "-post", "-poll"],
     ),
+    ("completion event, the driver's part", ["the driver's part of a completion event"]),
+    (
+        "completion event, the kernel's and the host's",
+        [
+            "one write with its completion event",
+            "-post",
+            "-poll",
+            "-the driver's part of a completion event",
+        ],
+    ),
     *[
         (name, [name])
         for name in (

@@ -22,17 +22,20 @@ inline std::uint64_t monotonic_now() {
          static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-/// Nanoseconds to sleep until `deadline`; 0 for deadline 0. At most a second: an idle driver polls
-/// once a second, so that a lost interrupt does not stop it.
+/// Nanoseconds to sleep until `deadline`, or 0 if it has passed. At most a second: an idle driver
+/// polls once a second, so that a lost interrupt does not stop it.
 inline std::uint64_t time_to_sleep(std::uint64_t deadline) {
-  const std::uint64_t now = deadline == 0 ? 0 : monotonic_now();
+  const std::uint64_t now = monotonic_now();
   return deadline <= now ? 0 : std::min<std::uint64_t>(deadline - now, 1'000'000'000);
 }
 
-/// epoll_wait() until `deadline`, at most a second. Kernels before 5.11 have no epoll_pwait2
-/// (ENOSYS), and filters of system calls that do not know it answer EPERM. In these cases the time
-/// is rounded up to milliseconds, so that no caller returns before its deadline.
+/// epoll_wait() until `deadline`, at most a second. The first call does not sleep: an event that
+/// has come already needs neither the clock nor a timer of the kernel. Kernels before 5.11 have no
+/// epoll_pwait2 (ENOSYS), and filters of system calls that do not know it answer EPERM. In these
+/// cases the time is rounded up to milliseconds, so that no caller returns before its deadline.
 inline int wait_for_events(int epoll, epoll_event* events, int most, std::uint64_t deadline) {
+  const int ready = epoll_wait(epoll, events, most, 0);
+  if (ready != 0 || deadline == 0) return ready;
   const std::uint64_t sleep = time_to_sleep(deadline);
   const timespec time{static_cast<time_t>(sleep / 1'000'000'000),
                       static_cast<long>(sleep % 1'000'000'000)};
