@@ -13,6 +13,11 @@ namespace {
 // So long may a thread sleep on when it is told to stop.
 constexpr std::uint64_t longest_sleep = clock::milliseconds(20);
 
+// The receive of the queue pair that only sends. Sends have the wr_id of their slot, receives have
+// that plus `slots`.
+constexpr unsigned idle_receive = 2 * owner_traffic::slots;
+static_assert(idle_receive < 32);
+
 bool by_reset(status s) {
   return s.is(transport_error::reset) || s.is(transport_error::gone);
 }
@@ -37,6 +42,12 @@ verbs_events owner_traffic::events() {
     ++t.resets;
     if (!s.ok()) t.outcome = s;
   };
+  e.request_ended = [](void* self, qp_handle, void*, const queues::work_completion& completion,
+                       status) noexcept {
+    auto& t = *static_cast<owner_traffic*>(self);
+    t.requests_ended += !completion.ok();
+    t.end_request(completion);
+  };
   return e;
 }
 
@@ -56,9 +67,22 @@ void owner_traffic::run(verbs& objects, const owner_port& at, scattered_memory& 
     if (s.ok() || !ok()) break;
     // The device is being reset: what was made goes, and begins anew.
     while (resets == resets_seen_ && !stop.load(std::memory_order_relaxed)) turn();
+    if (resets != resets_seen_) check_nothing_left();
   }
   // A reset that is under way takes them along.
   while (ok() && !objects.holdings().none()) turn();
+  check_nothing_left();
+}
+
+/// Checks after a reset, and at the end, that all requests have ended and no object is left.
+void owner_traffic::check_nothing_left() {
+  if (!ok()) return;
+  if (outstanding_ != 0)
+    wrong = fmt::format("requests have not ended; their bits are {:#x}", outstanding_);
+  else if (!objects_->holdings().none() || objects_->find(domain_) != nullptr ||
+           objects_->find(region_) != nullptr || objects_->find(completions_) != nullptr ||
+           objects_->find(queues_[0]) != nullptr || objects_->find(queues_[1]) != nullptr)
+    wrong = "an object is left";
 }
 
 bool owner_traffic::working() const {
@@ -126,15 +150,30 @@ status owner_traffic::connect() {
   return {};
 }
 
+/// Posts a receive to the queue pair at which nothing arrives. It is outstanding at each reset.
+status owner_traffic::post_idle_receive() {
+  queue_pair* const queue = objects_->find(queues_[0]);
+  if (queue == nullptr) return transport_error::reset;
+  const queues::data_entry to = queues::entry_of(message::guard, message_bytes, key_);
+  return posted(
+      queue->rings.receive.post_and_ring({.wr_id = idle_receive, .list = &to, .entries = 1}),
+      idle_receive);
+}
+
 status owner_traffic::move() {
-  while (!stop_->load(std::memory_order_relaxed) && wrong.empty()) {
-    // A round may find all its completions at once, and never come to turn(): what others ask for,
-    // a reset above all, must not wait for that.
-    objects_->poll();
-    if (!working()) return transport_error::reset;
-    FREEHCA_TRY(one_round());
+  FREEHCA_TRY(post_idle_receive());
+  query_queue_pair query;
+  query.start(*objects_, queues_[0]);
+  status s;
+  while (s.ok() && wrong.empty() && !stop_->load(std::memory_order_relaxed)) {
+    s = one_round();
+    if (!s.ok() || !query.done()) continue;
+    s = finish(query);
+    if (s.ok()) query.start(*objects_, queues_[0]);
   }
-  return {};
+  const status last = finish(query);
+  queries_ended += !last.ok();
+  return s.ok() ? last : s;
 }
 
 status owner_traffic::one_round() {
@@ -142,7 +181,6 @@ status owner_traffic::one_round() {
   queue_pair* const receiver = objects_->find(queues_[1]);
   if (sender == nullptr || receiver == nullptr) return transport_error::reset;
   message arriving[slots];
-  unsigned completions = 0;
   for (unsigned i = 0; i < slots; ++i) {
     message& to = arriving[i];
     to = {++number_, (slots + i) * slot_bytes + message::guard,
@@ -157,32 +195,50 @@ status owner_traffic::one_round() {
     if (i % 2 == 0) {
       s = sender->rings.send.post_and_ring(
           queues::rdma_write{.wr_id = i, .remote = {to.offset, key_}, .data = here});
-      completions += 1;
     } else {
-      s = receiver->rings.receive.post_and_ring({.wr_id = i, .list = &there, .entries = 1});
-      if (s.ok()) s = sender->rings.send.post_and_ring(queues::send{.wr_id = i, .data = here});
-      completions += 2;
+      const unsigned receive = slots + i;
+      FREEHCA_TRY(posted(
+          receiver->rings.receive.post_and_ring({.wr_id = receive, .list = &there, .entries = 1}),
+          receive));
+      s = sender->rings.send.post_and_ring(queues::send{.wr_id = i, .data = here});
     }
-    if (!s.ok()) return working() ? s : status(transport_error::reset);
+    FREEHCA_TRY(posted(s, i));
   }
-  FREEHCA_TRY(wait_for(completions));
+  // A round may find all its completions at once, and never come to turn(): what others ask for,
+  // a reset above all, must not wait for that. A reset that is found here ends the whole round.
+  objects_->poll();
+  FREEHCA_TRY(wait_for_completions());
   for (const message& m : arriving) check(m);
   return {};
 }
 
-status owner_traffic::wait_for(unsigned completions) {
-  for (bool armed = false; completions != 0;) {
+/// Takes note of a request that was posted; `s` is the outcome of the post.
+status owner_traffic::posted(status s, unsigned request) {
+  if (!s.ok()) return working() ? s : status(transport_error::reset);
+  outstanding_ |= 1u << request;
+  return {};
+}
+
+/// Takes note of a request that has completed, or that a reset has ended.
+void owner_traffic::end_request(const queues::work_completion& completion) {
+  const std::uint32_t bit = completion.wr_id <= idle_receive ? 1u << completion.wr_id : 0;
+  if ((outstanding_ & bit) == 0 && wrong.empty())
+    wrong = fmt::format("request {} has ended and was not outstanding", completion.wr_id);
+  outstanding_ &= ~bit;
+}
+
+status owner_traffic::wait_for_completions() {
+  for (bool armed = false; outstanding_ != 1u << idle_receive && wrong.empty();) {
     completion_queue* const queue = objects_->find(completions_);
     if (queue == nullptr || !working()) return transport_error::reset;
     queues::work_completion done[4];
     const unsigned count = queue->rings.poll(done, 4);
-    for (unsigned i = 0; i < count; ++i)
-      if (!done[i].ok()) {
+    for (unsigned i = 0; i < count; ++i) {
+      end_request(done[i]);
+      if (!done[i].ok() && wrong.empty())
         wrong = fmt::format("request {} ended with status {}", done[i].wr_id,
                             static_cast<unsigned>(done[i].status));
-        return {};
-      }
-    completions -= count;
+    }
     if (count != 0) continue;
     if (armed) turn();
     // What comes between the look and the arming is found by the next look.
@@ -204,6 +260,7 @@ status owner_traffic::take_back() {
     destroy_queue_pair gone;
     gone.start(*objects_, queue);
     FREEHCA_TRY(finish(gone));
+    outstanding_ &= ~(1u << idle_receive);  // it goes with the first one
   }
   destroy_completion_queue no_completions;
   no_completions.start(*objects_, completions_);

@@ -78,6 +78,7 @@ class owners_on_threads : public ::testing::Test {
     operation up;
     adapter.bring_up(up);
     ASSERT_TRUE(finish(up).ok());
+    without_owners = adapter.holdings();
     for (unsigned i = 0; i < contexts; ++i) open(owners.emplace_back(), i);
   }
 
@@ -86,11 +87,18 @@ class owners_on_threads : public ::testing::Test {
       EXPECT_TRUE(o.objects.close().ok()) << o.name;
       o.buffer.release();
     }
+    const device_holdings left = adapter.holdings();
+    EXPECT_EQ(left.numbers, without_owners.numbers);
+    EXPECT_EQ(left.pages, without_owners.pages);
+    EXPECT_EQ(left.mappings, without_owners.mappings);
+    EXPECT_EQ(left.doorbells, without_owners.doorbells);
+    EXPECT_EQ(left.in_doubt(), 0u);
     operation down;
     adapter.tear_down(down);
     EXPECT_TRUE(finish(down).ok());
     EXPECT_TRUE(adapter.holdings().none());
     adapter.close();
+    EXPECT_EQ(machine->dma_blocks(), 0u);
     over = true;
     adapter_thread.join();
     for (const std::string& c : machine->complaints()) ADD_FAILURE() << c;
@@ -161,14 +169,23 @@ class owners_on_threads : public ::testing::Test {
     while (std::chrono::steady_clock::now() < until && running.load() == contexts) turn();
   }
   void expect_all_is_well(unsigned resets) {
+    std::uint64_t queries_ended = 0;
     for (const owner& o : owners) {
       EXPECT_TRUE(o.traffic.outcome.ok()) << o.name << ": " << words(o.traffic.outcome);
       EXPECT_EQ(o.traffic.wrong, "") << o.name;
       EXPECT_EQ(o.traffic.resets, resets) << o.name;
-      std::printf("%s: %llu messages, woken %llu times\n", o.name.c_str(),
-                  static_cast<unsigned long long>(o.traffic.messages.load()),
-                  static_cast<unsigned long long>(o.bed.woken()));
+      // Each reset ends at least the receive that nothing completes.
+      EXPECT_GE(o.traffic.requests_ended, resets) << o.name;
+      EXPECT_EQ(o.traffic.requests_ended != 0, resets != 0) << o.name;
+      queries_ended += o.traffic.queries_ended;
+      std::printf("%s: %llu messages, woken %llu times, resets ended %llu requests, %llu queries\n",
+                  o.name.c_str(), static_cast<unsigned long long>(o.traffic.messages.load()),
+                  static_cast<unsigned long long>(o.bed.woken()),
+                  static_cast<unsigned long long>(o.traffic.requests_ended),
+                  static_cast<unsigned long long>(o.traffic.queries_ended));
     }
+    // Most resets find a query of an owner under way.
+    EXPECT_EQ(queries_ended != 0, resets != 0);
   }
 
   freehca::budget budget;
@@ -176,6 +193,7 @@ class owners_on_threads : public ::testing::Test {
   std::unique_ptr<storage> room;
   sleeper bed;
   device adapter;
+  device_holdings without_owners;
   std::deque<owner> owners;
   std::thread adapter_thread;
   std::atomic<bool> over{false}, stop{false};

@@ -70,11 +70,15 @@ std::optional<failure> drive(workplace& at, owner_team& team, const threads_opti
 nlohmann::json report_messages(const workplace& at, const owner_team& team) {
   nlohmann::json threads = nlohmann::json::array();
   std::uint64_t total = 0;
-  if (!at.json) fmt::print("threads    name                messages  resets\n");
+  if (!at.json) fmt::print("threads    name                messages  resets  ended by resets\n");
   for (const owner_team::member& m : team.members()) {
     if (!at.json)
-      fmt::print("           {:<15} {:>12} {:>7}\n", m.name, m.messages(), m.traffic.resets);
-    threads.push_back({{"name", m.name}, {"messages", m.messages()}, {"resets", m.traffic.resets}});
+      fmt::print("           {:<15} {:>12} {:>7} {:>16}\n", m.name, m.messages(), m.traffic.resets,
+                 m.traffic.requests_ended);
+    threads.push_back({{"name", m.name},
+                       {"messages", m.messages()},
+                       {"requests_ended_by_resets", m.traffic.requests_ended},
+                       {"resets", m.traffic.resets}});
     total += m.messages();
   }
   if (!at.json) fmt::print("           {} messages in all, each byte of them verified\n", total);

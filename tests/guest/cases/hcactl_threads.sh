@@ -10,7 +10,8 @@
 log_mark
 hca=$(hca_address) || fail "no adapter"
 
-# moved RESETS: four threads are in the report, each with messages and so many resets.
+# moved RESETS ENDED: four threads are in the report, each with messages, so many resets, and so
+# many requests (a pattern) that the resets ended.
 moved() {
   cat /run/threads
   owners=$(grep -c '"name": "owner [0-3]"' /run/threads)
@@ -19,6 +20,8 @@ moved() {
   [ "$resets" = 4 ] || fail "$resets threads have begun anew $1 times"
   moving=$(grep -c '"messages": [1-9][0-9]*,\{0,1\}$' /run/threads)
   [ "$moving" = 4 ] || fail "$moving threads have moved something"
+  ending=$(grep -c "\"requests_ended_by_resets\": $2,\{0,1\}\$" /run/threads)
+  [ "$ending" = 4 ] || fail "the resets ended $2 requests of $ending threads"
 }
 # traffic OPTIONS...: hcactl ping by four threads; the report goes to /run/report.
 traffic() {
@@ -29,9 +32,9 @@ traffic() {
 }
 
 traffic --seconds 10
-moved 0
+moved 0 0
 traffic --seconds 20 --recover 3
-moved 3
+moved 3 '[1-9][0-9]*'
 
 say "SIGINT"
 hcactl ping "$hca" --threads 4 --seconds 60 >/run/first 2>&1 &

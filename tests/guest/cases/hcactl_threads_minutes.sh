@@ -11,18 +11,21 @@
 log_mark
 hca=$(hca_address) || fail "no adapter"
 
-# traffic RESETS OPTIONS...: each thread has moved something, and begun anew so many times.
+# traffic RESETS ENDED OPTIONS...: each thread has moved something, and begun anew so many times.
+# The resets ended so many of its requests (a pattern).
 traffic() {
-  resets=$1
-  shift
+  resets=$1 ended=$2
+  shift 2
   say "$@"
   hcactl ping "$hca" --threads 4 "$@" >/run/report 2>&1 || { cat /run/report; fail "$*"; }
   cat /run/report
-  moving=$(grep -c "^ *owner [0-3] *[1-9][0-9]* *$resets\$" /run/report)
-  [ "$moving" = 4 ] || fail "$moving of 4 threads have moved something and begun anew $resets times"
+  moving=$(grep -c "^ *owner [0-3] *[1-9][0-9]* *$resets *$ended\$" /run/report)
+  [ "$moving" = 4 ] ||
+    fail "$moving of 4 threads have messages, $resets resets and $ended requests ended by these"
 }
-traffic 0 --seconds 60
-traffic 10 --seconds 60 --recover 10
+traffic 0 0 --seconds 60
+# Each reset ends at least one request of each thread.
+traffic 10 '[1-9][0-9][0-9]*' --seconds 60 --recover 10
 complaints=$(host get complaints) || fail "the complaint counter cannot be read"
 [ "$complaints" = 0 ] || fail "the model had $complaints complaints"
 log_clean || fail "the kernel's log"

@@ -32,8 +32,10 @@ struct owner_port {
 };
 
 /// Traffic of an owner with a thread of its own: sends and RDMA writes from one reliable queue pair
-/// to another, each byte looked at when it has arrived, and the bytes around it. When the device
-/// was reset it makes its objects anew. Nothing of it is shared with other threads but `messages`.
+/// to another, each byte looked at when it has arrived, and the bytes around it. Queries of a queue
+/// pair go on beside it. After a reset of the device, it checks that each request has ended exactly
+/// once and that no object is left. Then it makes its objects again. Nothing of it is shared with
+/// other threads but `messages`.
 class owner_traffic {
  public:
   static constexpr unsigned slots = 8;  ///< messages under way at a time
@@ -54,18 +56,24 @@ class owner_traffic {
   /// Arrived, and checked. Any thread may read it.
   std::atomic<std::uint64_t> messages{0};
   // When run() has returned.
-  unsigned resets = 0;  ///< how often it began anew
-  status outcome;       ///< of the driver
-  std::string wrong;    ///< what arrived and should not have; empty: nothing
+  unsigned resets = 0;               ///< how often it began anew
+  std::uint64_t requests_ended = 0;  ///< work requests that a reset ended with an error
+  std::uint64_t queries_ended = 0;   ///< queries that a reset ended with an error
+  status outcome;                    ///< of the driver
+  std::string wrong;                 ///< what arrived and should not have; empty: nothing
   bool ok() const { return outcome.ok() && wrong.empty(); }
 
  private:
   status connect();
+  status post_idle_receive();
   status move();
   status take_back();
   status one_round();
   void check(const message& m);
-  status wait_for(unsigned completions);
+  status wait_for_completions();
+  status posted(status s, unsigned request);
+  void end_request(const queues::work_completion& completion);
+  void check_nothing_left();
   status finish(operation& op);
   void turn();
   bool working() const;
@@ -76,6 +84,7 @@ class owner_traffic {
   owner_sleep* sleep_ = nullptr;
   const std::atomic<bool>* stop_ = nullptr;
   std::uint64_t number_ = 0;
+  std::uint32_t outstanding_ = 0;  // a bit for each work request, at its wr_id
   unsigned resets_seen_ = 0;
   std::uint32_t key_ = 0;
   pd_handle domain_;
