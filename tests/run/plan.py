@@ -81,7 +81,7 @@ OF_TIER = {
             *("guest image", "qemu", "qemu others", "host programs", "bare images x86_64"),
             *("host test programs", "fuzz build", "cross", "trixie", "incoherent images"),
             *("fuzz minutes", "killed very often", "incoherent", "long", "model page"),
-            *("programs at length", "release", "all mutants"),
+            *("threads build", "threads minutes", "programs at length", "release", "all mutants"),
         ],
     ),
 }
@@ -98,6 +98,7 @@ def all_stages(tiers):
     killed_often = ROOT / "tests" / "vfio_user" / "killed_often.py"
     mutants = ROOT / "tests" / "mutants" / "mutants.py"
     model_tests = PROGRAMS / "tests" / "model" / "freehca_model_tests"
+    thread_tests = ROOT / "build" / "host-clang-tsan" / "tests" / "threads" / "freehca_thread_tests"
     return [
         check("guest: image", DEV, "guest", "--prepare",
               needs=["packages"], lane="network", stage="guest image"),
@@ -138,6 +139,10 @@ def all_stages(tiers):
           for tier in ("unit", "model", "layering")),
         Stage("threads", "tests", script("preset.sh", "test", "host-tsan", "threads"),
               ["threads build"], {"FREEHCA_SECONDS": "20"}),
+        # An operation that is lost shows as a test that does not end.
+        check("threads: a minute, and another with ten resets", "timeout", 900, "env",
+              "FREEHCA_SECONDS=60", thread_tests, "--gtest_filter=owners_on_threads.move*",
+              needs=["threads build"], stage="threads minutes"),
         Stage("fuzz", "tests", script("fuzz.sh", "30"), ["fuzz build"]),
         Stage("fuzz minutes", "tests", script("fuzz.sh", "60"), ["fuzz build"]),
         check("mutants: two", mutants, "--draw", 2,
