@@ -34,7 +34,7 @@ refused 17 'bytes of memory must be locked' \
 say "sizes that machine or adapter cannot have"
 for json in '' --json; do
   # shellcheck disable=SC2086 # none, or one word
-  refused 25 'want 1312 MB of this machine' \
+  refused 25 'want 1257 MB of this machine' \
     prlimit --as=400000000 hcactl up "$hca" $json --size qps=24 --size mtts=31
 done
 grep -q '"code": 25' /run/output || fail "no document: $(cat /run/output)"
