@@ -43,7 +43,10 @@ connection() {
     *mckey*) wait_for 20 mckey_joined ;;
     *) wait_for 20 connection_listens ;;
   esac || fail "$connection_server: is not ready: $(cat /run/server)"
-  if timeout 60 "$@" >/run/client 2>&1 && wait $connection_pid && grep -q -- "$connection_pattern" /run/client; then
+  connection_status=0
+  timeout 60 "$@" >/run/client 2>&1 || connection_status=$?
+  if ended_well $connection_status /run/client && { wait $connection_pid || ended_well $? /run/server; } &&
+    grep -q -- "$connection_pattern" /run/client; then
     say "$*"
   else
     cat /run/server /run/client

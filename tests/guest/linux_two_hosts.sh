@@ -63,10 +63,12 @@ both() {
     host sync listening
     both_status=0
     wait $both_pid || both_status=$?
+    ended_well $both_status /run/server && both_status=0
   else
     host sync listening
     both_status=0
     "$@" >/run/client 2>&1 || both_status=$?
+    ended_well $both_status /run/client && both_status=0
   fi
   [ $both_status = 0 ]
 }
