@@ -169,7 +169,9 @@ status owner_traffic::move() {
     s = one_round();
     if (!s.ok() || !query.done()) continue;
     s = finish(query);
-    if (s.ok()) query.start(*objects_, queues_[0]);
+    if (!s.ok()) break;
+    query.restart();
+    query.start(*objects_, queues_[0]);
   }
   const status last = finish(query);
   queries_ended += !last.ok();
