@@ -184,10 +184,8 @@ class owners_on_threads : public ::testing::Test {
                   static_cast<unsigned long long>(o.traffic.requests_ended),
                   static_cast<unsigned long long>(o.traffic.queries_ended));
     }
-    // Whether a reset finds a query under way depends on the threads.
-    if (resets == 0) {
-      EXPECT_EQ(queries_ended, 0u);
-    }
+    // Most resets find a query of an owner under way.
+    EXPECT_EQ(queries_ended != 0, resets != 0);
   }
 
   freehca::budget budget;
