@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/ports.hpp>
 
+#include <freehca/hal/fields.hpp>
+
 namespace freehca {
 
 using layouts::smp;
@@ -46,21 +48,17 @@ void subnet_query::on_cancel(operation& op, void* self) noexcept {
 }
 
 void port_query::read_into(port_attributes& to) const {
-  using info = layouts::port_info;
-  const layouts::image<info> i = attribute<info>();
-  to.state = i.get<&info::state>();
-  to.physical_state = i.get<&info::physical_state>();
-  to.lid = static_cast<std::uint16_t>(i.get<&info::lid>());
-  to.sm_lid = static_cast<std::uint16_t>(i.get<&info::master_sm_lid>());
-  to.sm_sl = static_cast<std::uint8_t>(i.get<&info::master_sm_sl>());
-  to.lmc = static_cast<std::uint8_t>(i.get<&info::lmc>());
-  to.capability_mask = static_cast<std::uint32_t>(i.get<&info::capability_mask>());
-  to.subnet_prefix = i.get<&info::gid_prefix>();
-  to.max_mtu = i.get<&info::mtu_cap>();
-  to.active_mtu = i.get<&info::neighbor_mtu>();
-  to.active_width = i.get<&info::link_width_active>();
-  to.active_speed = i.get<&info::link_speed_active>();
-  to.active_speed_ext = i.get<&info::link_speed_ext_active>();
+  using layouts::port_info;
+#define FREEHCA_ROW(member, field) FREEHCA_FIELD(port_attributes, member, &port_info::field)
+  static constexpr auto rows = fields_of<port_info>(
+      FREEHCA_ROW(state, state), FREEHCA_ROW(physical_state, physical_state), FREEHCA_ROW(lid, lid),
+      FREEHCA_ROW(sm_lid, master_sm_lid), FREEHCA_ROW(sm_sl, master_sm_sl), FREEHCA_ROW(lmc, lmc),
+      FREEHCA_ROW(capability_mask, capability_mask), FREEHCA_ROW(subnet_prefix, gid_prefix),
+      FREEHCA_ROW(max_mtu, mtu_cap), FREEHCA_ROW(active_mtu, neighbor_mtu),
+      FREEHCA_ROW(active_width, link_width_active), FREEHCA_ROW(active_speed, link_speed_active),
+      FREEHCA_ROW(active_speed_ext, link_speed_ext_active));
+#undef FREEHCA_ROW
+  load(rows, attribute<port_info>(), to);
 }
 
 std::uint64_t guid_query::guid(unsigned i) const {

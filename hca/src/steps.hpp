@@ -108,7 +108,7 @@ struct device::steps {
   static status init_hca(device& d);
   static status close_hca(device& d);
   static status query_hca(device& d);
-  static void tell_tables(const device& d, layouts::image<layouts::init_hca>& to);
+  static status tell_tables(device& d, layouts::image<layouts::init_hca>& to);
   static std::uint32_t reserved_objects(const device& d, context_group g);
 
   // steps_events.cpp

@@ -8,6 +8,7 @@
 #include <freehca/firmware_cmds/hca.hpp>
 #include <freehca/firmware_cmds/icm.hpp>
 #include <freehca/firmware_cmds/query.hpp>
+#include <freehca/hal/fields.hpp>
 #include <freehca/layouts/bit_operations.hpp>
 
 #include "steps.hpp"
@@ -119,34 +120,31 @@ bool has_b0_steering(const freehca::capabilities& can) {
 }  // namespace
 
 /// Writes the addresses and sizes of the tables. QUERY_HCA must return the same values.
-void device::steps::tell_tables(const device& d, layouts::image<layouts::init_hca>& to) {
+status device::steps::tell_tables(device& d, layouts::image<layouts::init_hca>& to) {
   using l = layouts::init_hca;
-  const context_layout& p = d.control_.layout;
-  const budget& b = d.setup_.budget;
-  const auto base = [&p](context_table t) { return p.table(t).base; };
-  to.set<&l::qpc_base>(base(context_table::qpc))
-      .set<&l::log_num_qps>(b.log_qps)
-      .set<&l::srqc_base>(base(context_table::srqc))
-      .set<&l::log_num_srqs>(b.log_srqs)
-      .set<&l::cqc_base>(base(context_table::cqc))
-      .set<&l::log_num_cqs>(b.log_cqs)
-      .set<&l::altc_base>(base(context_table::altc))
-      .set<&l::auxc_base>(base(context_table::auxc))
-      .set<&l::eqc_base>(base(context_table::eqc))
-      .set<&l::log_num_eqs>(b.log_eqs)
-      .set<&l::rdmarc_base>(base(context_table::rdmarc))
-      .set<&l::log_rd_per_qp>(b.log_rdmarc_per_qp)
-      .set<&l::mc_base>(base(context_table::mcg))
-      .set<&l::log_mc_entry_sz>(b.log_mcg_entry_bytes)
-      .set<&l::log_mc_hash_sz>(p.log_mcg_hash)
-      .set<&l::log_mc_table_sz>(b.log_mcgs)
-      .set<&l::uc_steering>(has_b0_steering(d.capabilities_))
-      .set<&l::dmpt_base>(base(context_table::dmpt))
-      .set<&l::log_mpt_sz>(b.log_mpts)
-      .set<&l::mtt_base>(base(context_table::mtt))
-      .set<&l::cmpt_base>(p.cmpt_base)
+#define FREEHCA_BASE(table, field) \
+  FREEHCA_FIELD(context_layout, tables[static_cast<unsigned>(context_table::table)].base, &l::field)
+  static constexpr auto layout_rows = fields_of<l>(
+      FREEHCA_BASE(qpc, qpc_base), FREEHCA_BASE(srqc, srqc_base), FREEHCA_BASE(cqc, cqc_base),
+      FREEHCA_BASE(altc, altc_base), FREEHCA_BASE(auxc, auxc_base), FREEHCA_BASE(eqc, eqc_base),
+      FREEHCA_BASE(rdmarc, rdmarc_base), FREEHCA_BASE(mcg, mc_base), FREEHCA_BASE(dmpt, dmpt_base),
+      FREEHCA_BASE(mtt, mtt_base), FREEHCA_FIELD(context_layout, cmpt_base, &l::cmpt_base),
+      FREEHCA_FIELD(context_layout, log_mcg_hash, &l::log_mc_hash_sz));
+#undef FREEHCA_BASE
+#define FREEHCA_ROW(member, field) FREEHCA_FIELD(budget, member, &l::field)
+  static constexpr auto budget_rows =
+      fields_of<l>(FREEHCA_ROW(log_qps, log_num_qps), FREEHCA_ROW(log_srqs, log_num_srqs),
+                   FREEHCA_ROW(log_cqs, log_num_cqs), FREEHCA_ROW(log_eqs, log_num_eqs),
+                   FREEHCA_ROW(log_rdmarc_per_qp, log_rd_per_qp),
+                   FREEHCA_ROW(log_mcg_entry_bytes, log_mc_entry_sz),
+                   FREEHCA_ROW(log_mcgs, log_mc_table_sz), FREEHCA_ROW(log_mpts, log_mpt_sz));
+#undef FREEHCA_ROW
+  FREEHCA_TRY(store(layout_rows, d.control_.layout, to, d.refused_));
+  FREEHCA_TRY(store(budget_rows, d.setup_.budget, to, d.refused_));
+  to.set<&l::uc_steering>(has_b0_steering(d.capabilities_))
       .set<&l::eqe_64b>(d.capabilities_.eqe_bytes == 64)
       .set<&l::cqe_64b>(d.capabilities_.cqe_bytes == 64);
+  return {};
 }
 
 status device::steps::init_hca(device& d) {
@@ -158,7 +156,7 @@ status device::steps::init_hca(device& d) {
       .set<&l::cacheline_sz_valid>(true)
       .set<&l::host_is_big_endian>(std::endian::native == std::endian::big)
       .set<&l::ud_av_port_check>(true);
-  tell_tables(d, in);
+  FREEHCA_TRY(tell_tables(d, in));
   // The UAR pages have 4 KB. The device gets all that the BAR has.
   const unsigned log_uars =
       static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
@@ -181,7 +179,7 @@ status device::steps::query_hca(device& d) {
   }
   const auto& c = d.sequence_.made<commands::query_hca>();
   auto expected = c.output;
-  tell_tables(d, expected);
+  FREEHCA_TRY(tell_tables(d, expected));
   return expected == c.output ? status() : transport_error::bad_reply;
 }
 

@@ -5,6 +5,7 @@
 // mlx4_init_hca.
 #include <freehca/firmware_cmds/firmware.hpp>
 #include <freehca/firmware_cmds/query.hpp>
+#include <freehca/hal/fields.hpp>
 
 #include "steps.hpp"
 
@@ -23,23 +24,25 @@ status device::steps::query_fw(device& d) {
     return send(d, 1);
   }
   const auto& c = d.sequence_.made<commands::query_fw>();
-  using l = layouts::query_fw;
   const auto& o = c.output;
-  d.info_.firmware_major = static_cast<std::uint16_t>(o.get<&l::fw_rev_major>());
-  d.info_.firmware_minor = static_cast<std::uint16_t>(o.get<&l::fw_rev_minor>());
-  d.info_.firmware_subminor = static_cast<std::uint16_t>(o.get<&l::fw_rev_subminor>());
-  d.info_.command_interface = static_cast<unsigned>(o.get<&l::cmd_interface_rev>());
+  using fw = layouts::query_fw;
+  static constexpr auto rows =
+      fields_of<fw>(FREEHCA_FIELD(device_info, firmware_major, &fw::fw_rev_major),
+                    FREEHCA_FIELD(device_info, firmware_minor, &fw::fw_rev_minor),
+                    FREEHCA_FIELD(device_info, firmware_subminor, &fw::fw_rev_subminor),
+                    FREEHCA_FIELD(device_info, command_interface, &fw::cmd_interface_rev));
+  load(rows, o, d.info_);
   // Revision 2 has other port commands. The changes of later revisions are unknown (Linux 6.1 fw.c
   // mlx4_QUERY_FW refuses both too).
   if (d.info_.command_interface != layouts::cmd_interface_rev_max) return driver_error::unsupported;
-  const unsigned log_commands = static_cast<unsigned>(o.get<&l::log_max_outstanding_cmd>());
+  const unsigned log_commands = static_cast<unsigned>(o.get<&fw::log_max_outstanding_cmd>());
   d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
-  d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&l::fw_pages>());
+  d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&fw::fw_pages>());
   if (d.firmware_pages_ == 0) return transport_error::bad_reply;
   if (const std::size_t most = d.control_.areas.bytes / dma_arena::page; d.firmware_pages_ > most)
     return exceeds(d, budget::item::firmware_area, d.firmware_pages_, most);
-  find_error_buffer(d, static_cast<unsigned>(o.get<&l::error_buf_bar>()) * 2,
-                    o.get<&l::error_buf_offset>(), o.get<&l::error_buf_size>());
+  find_error_buffer(d, static_cast<unsigned>(o.get<&fw::error_buf_bar>()) * 2,
+                    o.get<&fw::error_buf_offset>(), o.get<&fw::error_buf_size>());
   return {};
 }
 
@@ -158,44 +161,43 @@ status device::steps::mod_stat_cfg(device& d) {
 /// Converts QUERY_DEV_CAP to plain numbers.
 void device::steps::take_capabilities(const layouts::image<layouts::query_dev_cap>& o,
                                       const budget& b, freehca::capabilities& k) {
-  using l = layouts::query_dev_cap;
+  using cap = layouts::query_dev_cap;
+#define FREEHCA_ROW(member, field) FREEHCA_FIELD(freehca::capabilities, member, &cap::field)
+#define FREEHCA_POWER_ROW(member, field) \
+  FREEHCA_FIELD_AS(freehca::capabilities, member, &cap::field, power_of_2{})
+  static constexpr auto rows = fields_of<cap>(
+      FREEHCA_ROW(ports, num_ports), FREEHCA_POWER_ROW(reserved_qps, log_rsvd_qps),
+      FREEHCA_POWER_ROW(reserved_srqs, log_rsvd_srqs),
+      FREEHCA_POWER_ROW(reserved_cqs, log_rsvd_cqs), FREEHCA_POWER_ROW(reserved_eqs, log_rsvd_eqs),
+      FREEHCA_POWER_ROW(reserved_mpts, log_rsvd_mrws),
+      FREEHCA_POWER_ROW(reserved_mtts, log_rsvd_mtts), FREEHCA_ROW(reserved_pds, num_rsvd_pds),
+      FREEHCA_ROW(reserved_uars, num_rsvd_uars), FREEHCA_ROW(reserved_lkey, reserved_lkey),
+      FREEHCA_ROW(most_qp_wqe_bytes_sq, max_desc_sz_sq),
+      FREEHCA_ROW(most_qp_wqe_bytes_rq, max_desc_sz_rq), FREEHCA_ROW(most_gather, max_sg_sq),
+      FREEHCA_ROW(most_scatter, max_sg_rq), FREEHCA_ROW(log_most_wqes, log_max_qp_sz),
+      FREEHCA_ROW(log_most_cqes, log_max_cq_sz), FREEHCA_ROW(log_most_srq_wqes, log_max_srq_sz),
+      FREEHCA_ROW(log_most_pds, log_max_pds), FREEHCA_POWER_ROW(most_message_bytes, log_max_msg_sz),
+      FREEHCA_ROW(local_ack_delay, local_ca_ack_delay),
+      FREEHCA_ROW(log_blueflame_bytes, log_bf_reg_sz));
+#undef FREEHCA_ROW
+#undef FREEHCA_POWER_ROW
   k = {};
   k.raw = o;
-  k.ports = static_cast<unsigned>(o.get<&l::num_ports>());
-  k.reserved_qps = 1u << o.get<&l::log_rsvd_qps>();
-  k.reserved_srqs = 1u << o.get<&l::log_rsvd_srqs>();
-  k.reserved_cqs = 1u << o.get<&l::log_rsvd_cqs>();
-  k.reserved_eqs = 1u << o.get<&l::log_rsvd_eqs>();
-  if (k.reserved_eqs < o.get<&l::num_rsvd_eqs>())
-    k.reserved_eqs = static_cast<unsigned>(o.get<&l::num_rsvd_eqs>());
-  k.reserved_mpts = 1u << o.get<&l::log_rsvd_mrws>();
-  k.reserved_mtts = 1u << o.get<&l::log_rsvd_mtts>();
-  k.reserved_pds = static_cast<unsigned>(o.get<&l::num_rsvd_pds>());
-  k.reserved_uars = static_cast<unsigned>(o.get<&l::num_rsvd_uars>());
+  load(rows, o, k);
+  if (k.reserved_eqs < o.get<&cap::num_rsvd_eqs>())
+    k.reserved_eqs = static_cast<unsigned>(o.get<&cap::num_rsvd_eqs>());
   // An EQ whose doorbell is in a reserved page is reserved too (Linux fw.c mlx4_QUERY_DEV_CAP).
   const auto in_reserved_pages = k.reserved_uars * layouts::uar::eq_doorbells_per_page;
   if (k.reserved_eqs < in_reserved_pages) k.reserved_eqs = in_reserved_pages;
-  k.reserved_lkey = k.has(layouts::bmme_flag::reserved_lkey)
-                        ? static_cast<std::uint32_t>(o.get<&l::reserved_lkey>())
-                        : 0;
-  k.most_qp_wqe_bytes_sq = static_cast<std::uint32_t>(o.get<&l::max_desc_sz_sq>());
-  k.most_qp_wqe_bytes_rq = static_cast<std::uint32_t>(o.get<&l::max_desc_sz_rq>());
-  k.most_gather = static_cast<unsigned>(o.get<&l::max_sg_sq>());
-  k.most_scatter = static_cast<unsigned>(o.get<&l::max_sg_rq>());
-  k.log_most_wqes = static_cast<unsigned>(o.get<&l::log_max_qp_sz>());
-  k.log_most_cqes = static_cast<unsigned>(o.get<&l::log_max_cq_sz>());
-  k.log_most_srq_wqes = static_cast<unsigned>(o.get<&l::log_max_srq_sz>());
-  k.log_most_pds = static_cast<unsigned>(o.get<&l::log_max_pds>());
-  k.most_message_bytes = std::uint64_t{1} << o.get<&l::log_max_msg_sz>();
+  if (!k.has(layouts::bmme_flag::reserved_lkey)) k.reserved_lkey = 0;
   // As a responder, a QP has at most as many entries in the RDMARC table as the budget gives it.
-  const unsigned responder = static_cast<unsigned>(o.get<&l::log_max_ra_res_qp>());
+  const unsigned responder = static_cast<unsigned>(o.get<&cap::log_max_ra_res_qp>());
   const unsigned lent = b.log_rdmarc_per_qp;
   k.most_reads_as_responder = 1u << (responder < lent ? responder : lent);
   k.most_reads_as_requester =
-      1u << (o.get<&l::log_max_ra_req_qp>() < 7 ? o.get<&l::log_max_ra_req_qp>() : 7);
+      1u << (o.get<&cap::log_max_ra_req_qp>() < 7 ? o.get<&cap::log_max_ra_req_qp>() : 7);
   k.log_smallest_page = 12;  // as MOD_STAT_CFG requested
-  k.local_ack_delay = static_cast<unsigned>(o.get<&l::local_ca_ack_delay>());
-  k.log_blueflame_bytes = o.get<&l::bf>() ? static_cast<unsigned>(o.get<&l::log_bf_reg_sz>()) : 0;
+  if (!o.get<&cap::bf>()) k.log_blueflame_bytes = 0;
   // Both sizes are 64, or both are 32, as in Linux.
   const bool large = k.has(layouts::dev_cap_flag::cqe_64b) && k.has(layouts::dev_cap_flag::eqe_64b);
   k.cqe_bytes = k.eqe_bytes = large ? 64 : 32;
@@ -207,14 +209,14 @@ status device::steps::query_dev_cap(device& d) {
     return send(d, 1);
   }
   const auto& c = d.sequence_.made<commands::query_dev_cap>();
-  using l = layouts::query_dev_cap;
+  using cap = layouts::query_dev_cap;
   const auto& o = c.output;
   // Right after its start, firmware may answer with invalid values, such as no context memory
   // (Theseus mlx4).
-  const bool sensible = o.get<&l::num_ports>() >= 1 && o.get<&l::num_ports>() <= most_ports &&
-                        o.get<&l::log_max_qps>() != 0 && o.get<&l::qpc_entry_sz>() != 0 &&
-                        o.get<&l::max_icm_sz>() != 0 && o.get<&l::log_page_sz>() <= 12 &&
-                        o.get<&l::uar_sz>() <= 10;
+  const bool sensible = o.get<&cap::num_ports>() >= 1 && o.get<&cap::num_ports>() <= most_ports &&
+                        o.get<&cap::log_max_qps>() != 0 && o.get<&cap::qpc_entry_sz>() != 0 &&
+                        o.get<&cap::max_icm_sz>() != 0 && o.get<&cap::log_page_sz>() <= 12 &&
+                        o.get<&cap::uar_sz>() <= 10;
   if (!sensible) {
     if (++d.sequence_.item == capability_tries) return transport_error::bad_reply;
     d.sequence_.phase = 0;

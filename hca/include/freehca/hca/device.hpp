@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <freehca/hal/clock.hpp>
+#include <freehca/hal/fields.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/platform.hpp>
 
@@ -172,6 +173,8 @@ class device {
   const freehca::platform& platform() const { return setup_.platform; }
   const freehca::budget& opened_with() const { return setup_.budget; }
   const freehca::capabilities& capabilities() const { return capabilities_; }
+  /// The last attribute that a port_operation refused with driver_error::bad_argument.
+  const refused_attribute& refused() const { return refused_; }
   channel& commands() { return control_.commands; }
   context_tables& contexts() { return control_.contexts; }
   number_spaces& numbers() { return control_.numbers; }
@@ -277,6 +280,7 @@ class device {
   device_state state_ = device_state::closed;
   mmio_region bar0_, bar2_;
   device_control control_;
+  refused_attribute refused_;
   freehca::capabilities capabilities_;
   device_info info_;  // without the ports
   device_ports ports_;
