@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/hca/port_operation.hpp>
 
+#include <freehca/hca/attribute_ids.hpp>
 #include <freehca/hca/device.hpp>
 
 #include "port_limits.hpp"
@@ -9,9 +10,9 @@
 namespace freehca {
 
 status port_operation::check() const {
-  const device& d = *device_;
+  device& d = *device_;
   if (!d.up()) return driver_error::bad_state;
-  if (port_ < 1 || port_ > d.capabilities().ports) return driver_error::bad_argument;
+  FREEHCA_TRY(d.refused_.check(attribute_id::port, port_, d.capabilities().ports, 1));
   if (d.port(port_).link_layer != layouts::port_type::ib) return driver_error::unsupported;
   const port_control& p = d.ports_.control(port_);
   if (p.changing) return driver_error::busy;

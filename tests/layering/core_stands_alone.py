@@ -22,7 +22,7 @@ FORBIDDEN_SECTIONS = re.compile(r"\s(\.init_array|\.ctors|\.tdata|\.tbss|\.prein
 # As CMakePresets.json has it for "release", so that ccache serves both.
 OPTIMISATION = {"release": ["-O2", "-g1", "-DNDEBUG"], "debug": ["-O0"]}
 # As the CMakeLists.txt of hca and faces/interfaces have it.
-APART = re.compile(r"/interfaces/|/(pci_function|address_attributes|unreliable)\.cpp$")
+APART = re.compile(r"/interfaces/|/pci_function\.cpp$")
 LAYOUT = re.compile(r"^struct (\w+)(?: : [^{]*)?\{\s*\n\s*static constexpr std::size_t bytes", re.M)
 FAMILY = re.compile(r"^(?:using|struct) (\w+)\s*[=:]\s*(?:family|modify_qp)<", re.M)
 TEMPLATE = re.compile(

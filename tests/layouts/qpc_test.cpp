@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/qpc.hpp>
+#include <freehca/layouts/wqe.hpp>
 
 #include "hex_bytes.hpp"
 
@@ -123,6 +124,27 @@ TEST(qpc, the_two_paths_are_two_uses_of_one_table) {
   EXPECT_EQ(c.get<&alternate_path::dmac>(), 0x0002c9112233u);
   EXPECT_EQ(c.get<&primary_path::dmac>(), 0u);
   EXPECT_EQ(path_of<alternate_path>(c), p);
+}
+
+// The driver writes the path of a queue pair as an address vector.
+template <auto Path, auto Vector>
+constexpr bool same_place = row_of<Path>.offset == row_of<Vector>.offset &&
+                            row_of<Path>.hi == row_of<Vector>.hi &&
+                            row_of<Path>.lo == row_of<Vector>.lo;
+TEST(qpc, an_address_vector_has_the_fields_of_a_path_at_the_same_places) {
+  using path = address_path;
+  using vector = address_vector;
+  static_assert(same_place<&path::force_loopback, &vector::force_loopback>);
+  static_assert(same_place<&path::grh, &vector::grh>);
+  static_assert(same_place<&path::my_lid_smac_idx, &vector::my_lid_smac_idx>);
+  static_assert(same_place<&path::rlid, &vector::rlid>);
+  static_assert(same_place<&path::mgid_index, &vector::mgid_index>);
+  static_assert(same_place<&path::static_rate, &vector::static_rate>);
+  static_assert(same_place<&path::hop_limit, &vector::hop_limit>);
+  static_assert(same_place<&path::tclass, &vector::tclass>);
+  static_assert(same_place<&path::flow_label, &vector::flow_label>);
+  static_assert(same_place<&path::rgid, &vector::dgid>);
+  EXPECT_EQ((row_of<&primary_path::force_loopback>.offset), 0x18u);
 }
 
 TEST(qpc, reserved_bits_are_known) {

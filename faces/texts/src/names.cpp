@@ -61,6 +61,18 @@ constexpr text_row tables(
     "qpc\0auxc\0altc\0rdmarc\0cmpt_qp\0srqc\0cmpt_srq\0cqc\0cmpt_cq\0eqc\0cmpt_eq\0dmpt\0mtt\0mcg");
 static_assert(tables.count == context_tables_count);
 
+constexpr text_row attributes(
+    "completion queue entries\0send requests\0receives\0gather entries\0scatter entries\0"
+    "bytes in a send WQE\0bytes in a receive WQE\0reads as responder\0reads as requester\0"
+    "bytes in a region\0pages in a fast region\0receives in the SRQ limit\0completion context\0"
+    "port\0size of connection_attributes\0P_Key index\0path MTU code\0RNR timer code\0"
+    "remote QPN\0receive PSN\0send PSN\0retry count\0RNR retry count\0ACK timeout code\0"
+    "log2 of the packets between ACKs\0destination LID\0SL\0path bits\0static rate code\0"
+    "source GID index\0flow label\0log2 of the page size\0offset of a page address in its page\0"
+    "virtual address\0offset of the virtual address in its page\0"
+    "remote right without local_write");
+static_assert(attributes.count == static_cast<unsigned>(attribute_id::remote_rights));
+
 constexpr text_row completions(
     "ok\0"
     "local length error\0"
@@ -92,6 +104,10 @@ const char* name_of(budget::item item) {
 
 const char* name_of(context_table table) {
   return tables.at(static_cast<unsigned>(table), "unknown");
+}
+
+const char* name_of(attribute_id attribute) {
+  return attributes.at(static_cast<unsigned>(attribute) - 1, "unknown");
 }
 
 const char* queues::name_of(completion_status s) {

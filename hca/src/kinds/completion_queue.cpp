@@ -12,9 +12,13 @@ status completion_queue::plan(verbs& in, const attributes& a, creation<creating>
   const capabilities& can = in.adapter().capabilities();
   // One entry stays empty, as in Linux (6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
   const auto log_entries = layouts::bit_width(a.entries);
+  const unsigned log_most = can.log_most_cqes < 22 ? can.log_most_cqes : 22;
+  refused_attribute& note = in.refused();
+  FREEHCA_TRY(note.check(attribute_id::completion_entries, a.entries, (1u << log_most) - 1, 1));
   event_context* const events_of = in.event_queue(a.completion_context);
-  if (a.entries == 0 || events_of == nullptr || log_entries > can.log_most_cqes || log_entries > 22)
-    return driver_error::bad_argument;
+  if (events_of == nullptr)
+    return note.refuse(attribute_id::completion_context, a.completion_context,
+                       a.completion_context);
   events = events_of;
   events->attach();
   cookie = a.cookie;

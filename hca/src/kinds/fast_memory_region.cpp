@@ -20,8 +20,8 @@ status fast_memory_region::plan(verbs& in, const attributes& a, creation<creatin
   const capabilities& can = in.adapter().capabilities();
   if (!can.has(bmme_flag::fast_register) || !can.has(bmme_flag::local_invalidate))
     return driver_error::unsupported;
-  if (a.most_pages == 0 || a.most_pages > queues::most_registered_pages)
-    return driver_error::bad_argument;
+  constexpr auto most = queues::most_registered_pages;
+  FREEHCA_TRY(in.refused().check(attribute_id::fast_pages, a.most_pages, most, 1));
   use(*domain);
   // The entry is set as in Linux (6.1 mr.c mlx4_mr_enable). A registration sets the address range
   // and the access rights.
@@ -32,7 +32,8 @@ status fast_memory_region::plan(verbs& in, const attributes& a, creation<creatin
       .set<&mpt::remote_invalidate>(true)
       .set<&mpt::fast_register_enable>(true)
       .set<&mpt::remote_access_enable>(true);
-  return verbs::plan_translations(*this, a.most_pages);
+  translation_count = a.most_pages;
+  return {};
 }
 
 void fast_memory_region::suspend() {

@@ -10,18 +10,21 @@ namespace {
 
 constexpr unsigned log_largest_page = 31;
 
-status check(const page_list& pages, std::uint64_t virtual_address, const capabilities& c) {
+status check(const page_list& pages, std::uint64_t virtual_address, const capabilities& c,
+             refused_attribute& note) {
+  using id = attribute_id;
   const unsigned log_page = pages.log2_page_bytes();
-  if (log_page < 12 || log_page < c.log_smallest_page || log_page > log_largest_page)
-    return driver_error::bad_argument;
+  FREEHCA_TRY(note.check(id::log_page_bytes, log_page, log_largest_page, c.log_smallest_page));
   const std::uint64_t mask = (std::uint64_t{1} << log_page) - 1;
-  if (pages.bytes() == 0 || pages.pages() == 0 ||
-      virtual_address > ~std::uint64_t{0} - (pages.bytes() - 1) ||
-      (virtual_address & mask) != pages.first_offset())
-    return driver_error::bad_argument;
-  for (std::size_t i = 0; i < pages.pages(); ++i)
-    if ((pages.page(i) & mask) != 0) return driver_error::bad_argument;
-  return {};
+  const std::uint64_t offset = pages.first_offset();
+  // The number of pages has 32 bits.
+  const std::uint64_t most_bytes = (std::uint64_t{0xffffffff} << log_page) - offset;
+  FREEHCA_TRY(note.check(id::region_bytes, pages.bytes(), most_bytes, 1));
+  FREEHCA_TRY(note.check(id::virtual_address, virtual_address, 0 - pages.bytes()));
+  FREEHCA_TRY(note.check(id::virtual_offset, virtual_address & mask, offset, offset));
+  std::uint64_t offsets = 0;
+  for (std::size_t i = 0; i < pages.pages(); ++i) offsets |= pages.page(i) & mask;
+  return note.check(id::page_offset, offsets, 0);
 }
 
 image<mpt> entry_for(const memory_access& access, const page_list& pages,
@@ -54,13 +57,18 @@ unsigned log_page_for(const dma_region& range, std::uint64_t virtual_address, un
 
 }  // namespace
 
-status memory_region::map(device& adapter, const attributes& a, page_list& pages) {
+status memory_region::map(verbs& in, const attributes& a, page_list& pages) {
+  device& adapter = in.adapter();
+  refused_attribute& note = in.refused();
   constexpr std::size_t page = dma_arena::page;
+  using id = attribute_id;
   const auto first = reinterpret_cast<std::uintptr_t>(a.memory.first);
-  if (first == 0 || a.memory.bytes == 0 || first > ~std::uintptr_t{0} - 2 * page ||
-      a.memory.bytes > ~std::uintptr_t{0} - 2 * page - first || a.pages.bytes() != 0 ||
-      a.virtual_address != 0)
-    return driver_error::bad_argument;
+  constexpr std::uintptr_t last = ~std::uintptr_t{0} - 2 * page;
+  FREEHCA_TRY(note.check(id::virtual_address, first, last, 1));
+  FREEHCA_TRY(note.check(id::region_bytes, a.memory.bytes, last - first, 1));
+  // Memory of the program replaces these.
+  FREEHCA_TRY(note.check(id::region_bytes, a.pages.bytes(), 0));
+  FREEHCA_TRY(note.check(id::virtual_address, a.virtual_address, 0));
   const std::size_t offset = first % page;
   const std::size_t bytes = (offset + a.memory.bytes + page - 1) & ~(page - 1);
   const platform& host = adapter.platform();
@@ -82,17 +90,18 @@ status memory_region::plan(verbs& in, const attributes& a, creation<creating>& t
   FREEHCA_TRY(verbs::usable(domain));
   device& adapter = in.adapter();
   if ((a.access.remote_write || a.access.remote_atomic) && !a.access.local_write)
-    return driver_error::bad_argument;
+    return in.refused().refuse(attribute_id::remote_rights, 1, 1);
   to.pages = a.pages;
   std::uint64_t virtual_address = a.virtual_address;
   if (a.memory.first != nullptr || a.memory.bytes != 0) {
-    FREEHCA_TRY(map(adapter, a, to.pages));
+    FREEHCA_TRY(map(in, a, to.pages));
     virtual_address = reinterpret_cast<std::uintptr_t>(a.memory.first);
   }
-  FREEHCA_TRY(check(to.pages, virtual_address, adapter.capabilities()));
+  FREEHCA_TRY(check(to.pages, virtual_address, adapter.capabilities(), in.refused()));
   use(*domain);
   to.command.input = entry_for(a.access, to.pages, virtual_address, domain->number);
-  return verbs::plan_translations(*this, to.pages.pages());
+  translation_count = static_cast<std::uint32_t>(to.pages.pages());
+  return {};
 }
 
 status memory_region::build(verbs& in, const attributes&, creation<creating>& to) {

@@ -12,36 +12,38 @@ using namespace layouts;
 
 namespace {
 
-struct shapes {
-  queues::sq_shape send;
-  queues::rq_shape receive;
-};
-
 std::uint64_t opcodes_for(const queue_pair_attributes& a, const queue_pair_service& service,
                           const capabilities& can) {
   return service.opcodes(can) & ~(a.masked_atomics ? 0 : queues::opcodes_of_masked_atomics());
 }
 
-result<shapes> shapes_for(const queue_pair_attributes& a, const queue_pair_service& service,
-                          const capabilities& can) {
-  if (a.gather > can.most_gather || a.scatter > can.most_scatter)
-    return status(driver_error::bad_argument);
+/// Sets the shapes of the rings.
+status shape(queue_pair& pair, const queue_pair_attributes& a, verbs& in) {
+  using id = attribute_id;
+  const capabilities& can = in.adapter().capabilities();
+  const queue_pair_service& service = *pair.service;
+  refused_attribute& note = in.refused();
+  FREEHCA_TRY(note.check(id::gather, a.gather, can.most_gather));
+  FREEHCA_TRY(note.check(id::scatter, a.scatter, can.most_scatter < 128 ? can.most_scatter : 128));
   const std::size_t least = queues::least_wqe_bytes(opcodes_for(a, service, can));
-  if (a.masked_atomics && least == queues::atomic_wqe_bytes)
-    return status(driver_error::unsupported);
-  if (queues::wqe_bytes_for(a.gather, a.inline_bytes, service.header_bytes, least) >
-      can.most_qp_wqe_bytes_sq)
-    return status(driver_error::bad_argument);
+  if (a.masked_atomics && least == queues::atomic_wqe_bytes) return driver_error::unsupported;
+  const std::size_t longest =
+      queues::wqe_bytes_for(a.gather, a.inline_bytes, service.header_bytes, least);
+  const std::size_t most_bytes = can.most_qp_wqe_bytes_sq < queues::most_wqe_bytes
+                                     ? can.most_qp_wqe_bytes_sq
+                                     : queues::most_wqe_bytes;
+  FREEHCA_TRY(note.check(id::send_wqe_bytes, longest, most_bytes));
+  const std::uint64_t most = can.log_most_wqes < 15 ? 1u << can.log_most_wqes : 0x8000;
+  FREEHCA_TRY(note.check(id::receives, a.receives, most));
   const auto send =
       queues::sq_shape_for(a.sends, a.gather, a.inline_bytes, service.header_bytes, least);
-  if (!send.ok()) return send.error();
-  const auto receive = queues::rq_shape_for(a.receives, a.scatter);
-  if (!receive.ok()) return receive.error();
-  if ((std::size_t{1} << receive.value().log_stride) > can.most_qp_wqe_bytes_rq ||
-      send.value().log_entries > can.log_most_wqes ||
-      receive.value().log_entries > can.log_most_wqes)
-    return status(driver_error::bad_argument);
-  return shapes{send.value(), receive.value()};
+  // The ring has spare entries, at most 33.
+  if (!send.ok() || send.value().entries() > most)
+    return note.refuse(id::sends, a.sends, most - 33);
+  pair.send_shape = send.value();
+  pair.receive_shape = queues::rq_shape_for(a.receives, a.scatter).value();
+  return note.check(id::receive_wqe_bytes, std::uint64_t{1} << pair.receive_shape.log_stride,
+                    can.most_qp_wqe_bytes_rq);
 }
 
 }  // namespace
@@ -57,10 +59,11 @@ status queue_pair::plan(verbs& in, const attributes& a, creation<creating>&) {
        {static_cast<object_record*>(pd), static_cast<object_record*>(sends),
         static_cast<object_record*>(receives)})
     FREEHCA_TRY(verbs::usable(needed));
-  if (a.shared) FREEHCA_TRY(verbs::usable(srq));
-  if (a.shared && a.receives != 0) return driver_error::bad_argument;
-  const result<shapes> shape = shapes_for(a, *service, in.adapter().capabilities());
-  if (!shape.ok()) return shape.error();
+  if (a.shared) {
+    FREEHCA_TRY(verbs::usable(srq));
+    FREEHCA_TRY(in.refused().check(attribute_id::receives, a.receives, 0));
+  }
+  FREEHCA_TRY(shape(*this, a, in));
   use(*pd);
   use(*sends);
   use(*receives);
@@ -69,8 +72,6 @@ status queue_pair::plan(verbs& in, const attributes& a, creation<creating>&) {
   send_cq = sends;
   receive_cq = receives;
   shared = srq;
-  send_shape = shape.value().send;
-  receive_shape = shape.value().receive;
   cookie = a.cookie;
   // The send queue has no doorbell record.
   const bool own = shared == nullptr;

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+//
+// The transitions of queue pairs. Linux 6.1 fills the contexts in the same way (hw/mlx4/qp.c
+// __mlx4_ib_modify_qp, _mlx4_set_path). common() sets the fields of the queue pair. The attributes
+// of a transition are rows of a table. Each service chooses rows that follow each other.
 #include <freehca/hca/kinds/queue_pair.hpp>
 
-#include "qp_context.hpp"
+#include <cstddef>
+
+#include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca {
 
@@ -10,24 +16,188 @@ using namespace layouts;
 
 namespace {
 
+using attributes = connection_attributes;
+#define FREEHCA_ROW(member, field) \
+  FREEHCA_FIELD_AS(attributes, member, &field, attribute_id::member)
+constexpr auto connection_fields = fields_of<qpc>(
+    FREEHCA_ROW(pkey_index, primary_path::pkey_index), FREEHCA_FIELD(attributes, qkey, &qpc::qkey),
+    FREEHCA_ROW(min_rnr_timer, qpc::min_rnr_nak), FREEHCA_ROW(reads_as_responder, qpc::rra_max),
+    FREEHCA_FIELD(attributes, remote_read, &qpc::rre),
+    FREEHCA_FIELD(attributes, remote_atomic, &qpc::rae),
+    FREEHCA_FIELD(attributes, remote_write, &qpc::rwe), FREEHCA_ROW(path_mtu, qpc::mtu),
+    FREEHCA_ROW(remote_qpn, qpc::remote_qpn), FREEHCA_ROW(receive_psn, qpc::next_rcv_psn),
+    FREEHCA_ROW(send_psn, qpc::next_send_psn), FREEHCA_ROW(reads_as_requester, qpc::sra_max),
+    FREEHCA_ROW(retry_count, qpc::retry_count), FREEHCA_ROW(rnr_retry, qpc::rnr_retry),
+    FREEHCA_ROW(ack_timeout, primary_path::ack_timeout),
+    FREEHCA_ROW(log_ack_request, qpc::ack_req_freq));
+#undef FREEHCA_ROW
+
+consteval std::uint8_t row_at(std::size_t member) {
+  std::uint8_t row = 0;
+  while (connection_fields.rows[row].member != member) ++row;
+  return row;
+}
+// The rows from the member `first` to the member `last`.
+#define FREEHCA_ROWS(first, last)      \
+  row_at(offsetof(attributes, first)), \
+      row_at(offsetof(attributes, last)) + 1 - row_at(offsetof(attributes, first))
+constexpr std::uint32_t rights = qp_optpar::rre | qp_optpar::rwe | qp_optpar::rae,
+                        peer = qp_optpar::primary_path | qp_optpar::sched_queue |
+                               qp_optpar::pkey_index;
+
+/// The opcodes of memory management that the device supports.
+std::uint64_t memory_opcodes(const capabilities& can) {
+  return can.has(bmme_flag::fast_register) && can.has(bmme_flag::local_invalidate)
+             ? queues::opcodes_of_memory_management()
+             : 0;
+}
+
+constexpr queue_pair_service known_services[] = {
+    {.code = qp_service::rc,
+     .header_bytes = queues::rdma_header_bytes,
+     .most_message_bytes = 0,
+     .opcodes =
+         [](const capabilities& can) {
+           return queues::opcodes_of_a_connection(can.has(dev_cap_flag::atomic)) |
+                  memory_opcodes(can) |
+                  (can.has(dev_cap_flag::atomic) ? queues::opcodes_of_masked_atomics() : 0) |
+                  (can.has(bmme_flag::remote_invalidate)
+                       ? queues::opcode_bit(wqe_opcode::send_inval)
+                       : 0);
+         },
+     .to = {{FREEHCA_ROWS(remote_read, remote_write), qp_optpar::pkey_index | rights},
+            {FREEHCA_ROWS(min_rnr_timer, receive_psn),
+             peer | qp_optpar::rra_max | qp_optpar::min_rnr_nak | rights},
+            {FREEHCA_ROWS(send_psn, log_ack_request), qp_optpar::sra_max | qp_optpar::retry_count |
+                                                          qp_optpar::rnr_retry |
+                                                          qp_optpar::ack_timeout}}},
+    {.code = qp_service::uc,
+     .header_bytes = queues::rdma_header_bytes,
+     .most_message_bytes = 0,
+     .opcodes =
+         [](const capabilities& can) {
+           return queues::opcodes_of_an_unreliable_connection() | memory_opcodes(can);
+         },
+     .to = {{FREEHCA_ROWS(remote_write, remote_write), qp_optpar::pkey_index | qp_optpar::rwe},
+            {FREEHCA_ROWS(remote_write, receive_psn), peer | qp_optpar::rwe},
+            {FREEHCA_ROWS(send_psn, send_psn), 0}}},
+    {.code = qp_service::ud,
+     .header_bytes = queues::datagram_header_bytes,
+     .most_message_bytes = 4096,
+     .opcodes = [](const capabilities&) { return queues::opcodes_of_datagrams(); },
+     .to = {{FREEHCA_ROWS(qkey, qkey), qp_optpar::pkey_index | qp_optpar::qkey},
+            {FREEHCA_ROWS(path_mtu, path_mtu), qp_optpar::pkey_index},
+            {FREEHCA_ROWS(send_psn, send_psn), 0}}}};
+#undef FREEHCA_ROWS
+
+image<qpc> common(const queue_pair& pair, qp_state to) {
+  image<qpc> c;
+  c.set<&qpc::state>(to)
+      .set<&qpc::service>(pair.service->code)
+      .set<&qpc::pm_state>(path_migration::migrated);
+  c.set<&qpc::pd>(pair.domain->number)
+      .set<&qpc::usr_page>(pair.owner->uar().index)
+      .set<&qpc::local_qpn>(pair.number);
+  c.set<&qpc::log_sq_size>(pair.send_shape.log_entries)
+      .set<&qpc::log_sq_stride>(pair.send_shape.log_stride - 4u);
+  if (pair.shared != nullptr) {
+    c.set<&qpc::no_rq>(true).set<&qpc::ric>(true);
+    c.set<&qpc::srq>(true).set<&qpc::srqn>(pair.shared->number);
+  } else {
+    c.set<&qpc::log_rq_size>(pair.receive_shape.log_entries)
+        .set<&qpc::log_rq_stride>(pair.receive_shape.log_stride - 4u);
+  }
+  // Without this bit the device refuses fast registration, whatever the opcodes are. Linux 6.1 sets
+  // the bit for every queue pair of the kernel.
+  c.set<&qpc::fre>((pair.service->opcodes(pair.owner->adapter().capabilities()) &
+                    queues::opcodes_of_memory_management()) != 0);
+  c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);
+  if (to != qp_state::init) return c;
+  if (pair.shared == nullptr) c.set<&qpc::db_rec_addr>(pair.record.device_address);
+  c.set<&qpc::log_page_size>(pair.log_page - 12u)
+      .set<&qpc::mtt_base>(pair.owner->adapter().contexts().translation_offset(pair.translations));
+  return c;
+}
+
+/// Checks the numbers of RDMA reads and atomics that the transition writes. Replaces both by the
+/// logarithms that the context has. The responder's number is rounded up, as in Linux (6.1
+/// hw/mlx4/qp.c __mlx4_ib_modify_qp), because the responder must serve as many as the caller
+/// promised to the peer. The requester's number is rounded down, because the peer may not have
+/// promised more than the caller requests. (Linux rounds the requester's number up too.)
+status take_reads(attributes& a, std::uint32_t written, verbs& owner) {
+  using id = attribute_id;
+  const capabilities& can = owner.adapter().capabilities();
+  refused_attribute& note = owner.refused();
+  if ((written & qp_optpar::rra_max) != 0)
+    FREEHCA_TRY(
+        note.check(id::reads_as_responder, a.reads_as_responder, can.most_reads_as_responder));
+  if ((written & qp_optpar::sra_max) != 0)
+    FREEHCA_TRY(
+        note.check(id::reads_as_requester, a.reads_as_requester, can.most_reads_as_requester));
+  // If the responder has no resources for reads and atomics, these are not permitted (Linux 6.1
+  // to_mlx4_access_flags).
+  if (a.reads_as_responder == 0) a.remote_read = a.remote_atomic = false;
+  a.reads_as_responder = a.reads_as_responder <= 1 ? 0 : bit_width(a.reads_as_responder - 1);
+  a.reads_as_requester = a.reads_as_requester <= 1 ? 0 : bit_width(a.reads_as_requester) - 1;
+  return {};
+}
+
+/// Sets the fields of the transition to RTR that are not rows: the path, the port, the largest
+/// message, the counter.
+status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
+  const capabilities& can = owner.adapter().capabilities();
+  unsigned sl = 0, log_most_message = 13;
+  if (has_peer) {
+    const auto mtu = static_cast<unsigned>(a.path_mtu);
+    FREEHCA_TRY(owner.refused().check(attribute_id::path_mtu, mtu, 5, 1));  // 256 to 4096 bytes
+    image<address_vector> path;
+    FREEHCA_TRY(write_path(owner, a.address, false, path));
+    path.set<&address_vector::sl>(0);  // it is in sched_queue
+    __builtin_memcpy(c.data() + row_of<&primary_path::force_loopback>.offset, path.data(),
+                     path.size());
+    sl = a.address.sl;
+    log_most_message = bit_width(can.most_message_bytes) - 1;
+  } else {
+    // As in Linux 6.1: the largest MTU, and messages of 2^13 bytes, which is a packet with its GRH.
+    // The MTU of the port limits a datagram.
+    a.path_mtu = ib_mtu::mtu_4096;
+  }
+  c.set<&qpc::msg_max>(log_most_message);
+  c.set<&primary_path::sched_queue>(sched_queue_ib(a.address.port, sl));
+  // The last counter is the sink. Queue pairs without a counter of their own use it (Linux 6.1
+  // MLX4_SINK_COUNTER_INDEX).
+  const auto counters = static_cast<unsigned>(can.raw.get<&query_dev_cap::max_counters>());
+  c.set<&primary_path::counter_index>(
+      can.has(dev_cap_flag::counters) && counters != 0 ? (counters - 1) & 0xff : 0xff);
+  return {};
+}
+
+/// Writes the mailbox of a transition to INIT, RTR or RTS. Errors: driver_error::bad_argument (the
+/// device or the IBTA specification does not have the value of an attribute), ::unsupported (the
+/// port is not an InfiniBand port).
+status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
+                     image<qp_mailbox>& mailbox) {
+  verbs& owner = *pair.owner;
+  const queue_pair_transition& how = pair.service->to[static_cast<unsigned>(to) - 1];
+  FREEHCA_TRY(check_port(owner, a.address.port));
+  image<qpc> c = common(pair, to);
+  FREEHCA_TRY(take_reads(a, how.optional_fields, owner));
+  if (to == qp_state::rtr)
+    FREEHCA_TRY(set_path(c, a, (how.optional_fields & qp_optpar::primary_path) != 0, owner));
+  FREEHCA_TRY(
+      store(connection_fields, a, c, owner.refused(), row_at(offsetof(attributes, pkey_index)), 1));
+  FREEHCA_TRY(store(connection_fields, a, c, owner.refused(), how.first, how.count));
+  mailbox = {};
+  mailbox.set<&qp_mailbox::opt_param_mask>(how.optional_fields);
+  mailbox.set_bytes<&qp_mailbox::context>(c.data());
+  return {};
+}
+
 bool is_transition(qp_state from, qp_state to, bool unknown) {
   if (to == qp_state::reset) return true;
   if (to == qp_state::error) return unknown || from != qp_state::reset;
-  if (unknown) return false;
-  return (from == qp_state::reset && to == qp_state::init) ||
-         (from == qp_state::init && to == qp_state::rtr) ||
-         (from == qp_state::rtr && to == qp_state::rts);
-}
-
-opcode command_for(qp_state to) {
-  switch (to) {
-    case qp_state::init:
-      return opcode::rst2init_qp;
-    case qp_state::rtr:
-      return opcode::init2rtr_qp;
-    default:
-      return opcode::rtr2rts_qp;
-  }
+  return !unknown && to <= qp_state::rts &&
+         static_cast<unsigned>(from) + 1 == static_cast<unsigned>(to);
 }
 
 /// Returns the attributes of a transition. The transition to INIT stores its attributes in the
@@ -46,12 +216,20 @@ connection_attributes with_those_of_init(queue_pair& pair, qp_state to, connecti
 
 }  // namespace
 
+const queue_pair_service* service_of(qp_service code) {
+  for (const queue_pair_service& s : known_services)
+    if (s.code == code) return &s;
+  return nullptr;
+}
+
 void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
                               const connection_attributes& a) {
   if (!startable()) return;
   queue_pair* const pair = owner.find(h);
-  if (const status s = verbs::usable(pair); !s.ok()) return refuse(owner, s);
-  if (a.bytes != sizeof(connection_attributes)) return refuse(owner, driver_error::bad_argument);
+  status s = verbs::usable(pair);
+  constexpr std::uint64_t bytes = sizeof a;
+  if (s.ok()) s = owner.refused().check(attribute_id::connection_bytes, a.bytes, bytes, bytes);
+  if (!s.ok()) return refuse(owner, s);
   if (!is_transition(pair->qp_state, to, pair->state_unknown))
     return refuse(owner, driver_error::bad_state);
   to_ = to;
@@ -70,12 +248,11 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
     plain_.request.lane = lane::bulk;
     return start_command(*pair, step::modify, plain_, &finished);
   }
-  const result<image<qp_mailbox>> mailbox =
-      qp_mailbox_for(*pair, to, with_those_of_init(*pair, to, a));
-  if (!mailbox.ok()) return refuse(owner, mailbox.error());
   transition_.restart();
-  transition_.aim(command_for(to), pair->number);
-  transition_.input = mailbox.value();
+  constexpr opcode commands[] = {opcode::rst2init_qp, opcode::init2rtr_qp, opcode::rtr2rts_qp};
+  transition_.aim(commands[static_cast<unsigned>(to) - 1], pair->number);
+  s = write_mailbox(*pair, to, with_those_of_init(*pair, to, a), transition_.input);
+  if (!s.ok()) return refuse(owner, s);
   if (to == qp_state::init) pair->exists = true;
   start_command(*pair, step::modify, transition_, &finished);
 }

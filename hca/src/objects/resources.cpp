@@ -68,12 +68,6 @@ status verbs::take_number(object_record& object) {
   return {};
 }
 
-status verbs::plan_translations(device_object& object, std::size_t pages) {
-  if (pages > ~std::uint32_t{0}) return driver_error::bad_argument;
-  object.translation_count = static_cast<std::uint32_t>(pages);
-  return {};
-}
-
 status verbs::plan_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
                          std::size_t requests) {
   if (requests != 0)
@@ -102,7 +96,7 @@ status verbs::allocate(device_object& object, page_list& pages) {
            std::size_t{1} << queue.log_page < queue.ring.bytes)
       ++queue.log_page;
     pages = page_list(queue.ring, queue.log_page);
-    FREEHCA_TRY(plan_translations(queue, pages.pages()));
+    queue.translation_count = static_cast<std::uint32_t>(pages.pages());
   }
   const std::uint32_t count = object.translation_count;
   object.at_risk.set_amount(lease_kind::mapping, count);

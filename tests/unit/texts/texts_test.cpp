@@ -83,6 +83,10 @@ TEST(names, of_the_first_the_last_and_no_value) {
   EXPECT_STREQ(name_of(static_cast<budget::item>(18)), "unknown");
   EXPECT_STREQ(name_of(context_table::qpc), "qpc");
   EXPECT_STREQ(name_of(context_table::mcg), "mcg");
+  EXPECT_STREQ(name_of(attribute_id::completion_entries), "completion queue entries");
+  EXPECT_STREQ(name_of(attribute_id::srq_limit), "receives in the SRQ limit");
+  EXPECT_STREQ(name_of(attribute_id::remote_rights), "remote right without local_write");
+  EXPECT_STREQ(name_of(attribute_id::none), "unknown");
 }
 
 }  // namespace

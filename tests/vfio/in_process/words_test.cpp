@@ -64,6 +64,19 @@ TEST_F(words_test, more_requests_than_the_budget_has) {
          {"out of memory", "requests", "verbs_budget::requests is 256"});
 }
 
+TEST_F(words_test, an_attribute_that_is_refused_and_its_limit) {
+  verbs& objects = s.adapter().objects();
+  create_completion_queue queue;
+  queue.start(objects, {});
+  expect(s.wait(queue), {"bad argument: too few completion queue entries: 0 of 1"});
+  EXPECT_EQ(words({.what = attribute_id::gather, .value = 5, .limit = 4}),
+            "too many gather entries: 5 of 4");
+  EXPECT_EQ(words({.what = attribute_id::pkey_index, .value = 128, .limit = 127}),
+            "P_Key index too large: 128 of 127");
+  EXPECT_EQ(words({.what = attribute_id::remote_rights, .value = 1, .limit = 1}),
+            "remote right without local_write: 1 is not possible");
+}
+
 TEST_F(words_test, other_outcomes_are_as_before) {
   for (const status other : {status(driver_error::bad_argument), status(driver_error::stale_handle),
                              status(transport_error::gone), status(driver_error::no_memory, 0x3f),

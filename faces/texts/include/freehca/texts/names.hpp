@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include <freehca/hca/attribute_ids.hpp>
 #include <freehca/hca/bring_up.hpp>
 #include <freehca/hca/budget.hpp>
 #include <freehca/hca/context_layout.hpp>
@@ -18,6 +19,7 @@ const char* name_of(bring_up_step step);
 /// Returns "unknown" for other values.
 const char* name_of(budget::item item);
 const char* name_of(context_table table);
+const char* name_of(attribute_id attribute);
 
 namespace queues {
 

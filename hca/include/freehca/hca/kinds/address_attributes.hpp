@@ -4,6 +4,9 @@
 
 #include <cstdint>
 
+#include <freehca/hal/status.hpp>
+#include <freehca/layouts/wqe.hpp>
+
 #include <freehca/hca/capabilities.hpp>
 #include <freehca/hca/ports.hpp>
 
@@ -25,19 +28,19 @@ struct address_attributes {
   gid dgid{};
 };
 
+class verbs;
+
 /// Checks that queue pairs and address handles can use the port. Errors: driver_error::bad_argument
 /// (the port does not exist), ::unsupported (the port is not an InfiniBand port; the paths of other
 /// link layers have another format).
-status check_port(unsigned port, const capabilities& can);
+status check_port(verbs& in, unsigned port);
 
-/// True if the device can send on this path. The path may lead to a multicast group only if
-/// `to_groups_too` is true (datagrams) and the path is global. The port must be valid for
-/// check_port().
-bool is_valid_path(const address_attributes& way, bool to_groups_too);
-
-/// Returns the code of a static rate in address paths and address vectors. If the device does not
-/// support the code of `rate`, this is the next lower code that it supports, and at least that of
-/// 2.5 Gb/s. Codes are not in the order of the rates: a lower code can mean a higher rate.
-unsigned static_rate_code(std::uint8_t rate, const capabilities& can);
+/// Writes the path as an address vector without port and protection domain. All fields but the SL
+/// have the same places in the address path of a queue pair context. `to` has only zeros before.
+/// Error: driver_error::bad_argument (the device cannot send on this path). The path may lead to a
+/// multicast group only if `to_groups_too` is true (datagrams) and the path is global. The port is
+/// valid for check_port().
+status write_path(verbs& in, address_attributes way, bool to_groups_too,
+                  layouts::image<layouts::address_vector>& to);
 
 }  // namespace freehca

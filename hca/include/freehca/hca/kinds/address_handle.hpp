@@ -25,32 +25,16 @@ struct address_handle : object_record {
   queues::address address;  ///< the destination for posts
 
   status build(verbs& in, const attributes& a) {
-    using layouts::address_vector_rows;
+    using layouts::address_vector;
     protection_domain* const domain = in.find(a.pd);
     FREEHCA_TRY(verbs::usable(domain));
-    const capabilities& can = in.adapter().capabilities();
-    const address_attributes& way = a.address;
-    FREEHCA_TRY(check_port(way.port, can));
-    if (!is_valid_path(way, true)) return driver_error::bad_argument;
-    use(*domain);
+    FREEHCA_TRY(check_port(in, a.address.port));
     // The fields are set as in Linux (6.1 hw/mlx4/ah.c create_ib_ah).
     address = {};
-    layouts::image<layouts::address_vector>& v = address.vector;
-    v.set<&address_vector_rows::port>(way.port).set<&address_vector_rows::pd>(domain->number);
-    v.set<&address_vector_rows::force_loopback>(way.force_loopback);
-    v.set<&address_vector_rows::rlid>(way.dlid);
-    v.set<&address_vector_rows::my_lid_smac_idx>(way.path_bits);
-    v.set<&address_vector_rows::static_rate>(static_rate_code(way.static_rate, can));
-    v.set<&address_vector_rows::sl>(way.sl);
-    if (!way.global) return {};
-    v.set<&address_vector_rows::grh>(true);
-    v.set<&address_vector_rows::mgid_index>(way.sgid_index);
-    v.set<&address_vector_rows::hop_limit>(way.hop_limit);
-    v.set<&address_vector_rows::tclass>(way.traffic_class);
-    v.set<&address_vector_rows::flow_label>(way.flow_label);
-    std::byte raw[sizeof way.dgid.raw];
-    __builtin_memcpy(raw, way.dgid.raw, sizeof raw);
-    v.set_bytes<&address_vector_rows::dgid>(raw);
+    FREEHCA_TRY(write_path(in, a.address, true, address.vector));
+    use(*domain);
+    address.vector.set<&address_vector::port>(a.address.port)
+        .set<&address_vector::pd>(domain->number);
     return {};
   }
 };

@@ -11,21 +11,22 @@
 
 namespace freehca {
 
-struct connection_attributes;
+/// A transition to INIT, RTR or RTS. It writes the attributes of `count` rows of the table in
+/// queue_pair_modify.cpp, from row `first` on.
+struct queue_pair_transition {
+  std::uint32_t first, count;
+  std::uint32_t optional_fields;  ///< qp_mailbox::opt_param_mask
+};
 
-/// The properties in which the transport services of queue pairs differ. Each service has one
-/// constant, in the folder services.
+/// The properties in which the transport services of queue pairs differ. queue_pair_modify.cpp has
+/// a constant for each service.
 struct queue_pair_service {
   layouts::qp_service code;
   std::size_t header_bytes;          ///< bytes of a send WQE in front of its data
   std::uint32_t most_message_bytes;  ///< 0: the limit of the device
   /// The opcodes that may be posted, as in sq_resources::opcodes.
   std::uint64_t (*opcodes)(const capabilities& can);
-  /// True if the attributes that a transition to INIT, RTR or RTS reads are valid.
-  bool (*check)(const connection_attributes& a, layouts::qp_state to, const capabilities& can);
-  /// Writes the attributes into the context. Returns the value of qp_mailbox::opt_param_mask.
-  std::uint32_t (*fill)(layouts::image<layouts::qpc>& context, const connection_attributes& a,
-                        layouts::qp_state to, const capabilities& can);
+  queue_pair_transition to[3];  ///< to INIT, RTR and RTS
 };
 
 /// Returns null if the driver does not have the service.

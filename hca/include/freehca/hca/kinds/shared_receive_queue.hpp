@@ -39,12 +39,14 @@ struct shared_receive_queue : queue_object {
     if (!can.has(layouts::dev_cap_flag::srq)) return driver_error::unsupported;
     protection_domain* const domain = in.find(a.pd);
     FREEHCA_TRY(verbs::usable(domain));
-    const auto shape = queues::srq_shape_for(a.receives, a.scatter);
-    if (!shape.ok()) return shape.error();
-    const queues::srq_shape& s = shape.value();
-    if (a.receives == 0 || s.log_entries > can.log_most_srq_wqes ||
-        (std::size_t{1} << s.log_stride) > can.most_qp_wqe_bytes_rq)
-      return driver_error::bad_argument;
+    refused_attribute& note = in.refused();
+    using id = attribute_id;
+    const unsigned log_most = can.log_most_srq_wqes < 15 ? can.log_most_srq_wqes : 15;
+    FREEHCA_TRY(note.check(id::receives, a.receives, (1u << log_most) - 1, 1));
+    FREEHCA_TRY(note.check(id::scatter, a.scatter, 127));
+    const queues::srq_shape s = queues::srq_shape_for(a.receives, a.scatter).value();
+    FREEHCA_TRY(note.check(id::receive_wqe_bytes, std::uint64_t{1} << s.log_stride,
+                           can.most_qp_wqe_bytes_rq));
     use(*domain);
     cookie = a.cookie;
     return in.plan_rings(*this, s.bytes(), layouts::rq_doorbell_record::bytes, s.entries());
@@ -117,8 +119,10 @@ class arm_shared_receive_queue : public object_operation {
   void start(verbs& owner, srq_handle which, std::uint32_t limit) {
     if (!startable()) return;
     shared_receive_queue* const queue = owner.find(which);
-    if (const status s = verbs::usable(queue); !s.ok()) return refuse(owner, s);
-    if (limit > queue->rings.most_outstanding()) return refuse(owner, driver_error::bad_argument);
+    status s = verbs::usable(queue);
+    if (s.ok())
+      s = owner.refused().check(attribute_id::srq_limit, limit, queue->rings.most_outstanding());
+    if (!s.ok()) return refuse(owner, s);
     arm_.restart();
     arm_.aim(queue->number, limit);
     start_command(*queue, step::modify, arm_, nullptr);

@@ -13,6 +13,7 @@
 #include <freehca/hal/status.hpp>
 #include <freehca/queues/directory.hpp>
 
+#include <freehca/hca/attribute_ids.hpp>
 #include <freehca/hca/device.hpp>
 #include <freehca/hca/objects/handle.hpp>
 #include <freehca/hca/objects/number_directory.hpp>
@@ -175,6 +176,10 @@ class verbs {
   }
   device& adapter() const { return *device_; }
 
+  /// The last attribute of an object or a transition that this owner refused with
+  /// driver_error::bad_argument. Posts do not record what they refuse.
+  refused_attribute& refused() { return refused_; }
+
   // Only the kinds of objects call the functions below. The object records each resource that they
   // take or plan, and release() gives back what the object has recorded.
 
@@ -186,8 +191,6 @@ class verbs {
   static status usable(const object_record* object);
   /// Gives a protection domain its number. Error: driver_error::no_resource.
   status take_number(object_record& object);
-  /// Plans one translation entry for each page.
-  static status plan_translations(device_object& object, std::size_t pages);
   /// Takes places for `requests` requests. Plans the ring and the doorbell record (unless
   /// `record_bytes` is 0). The translation entries of the ring depend on its address: allocate().
   status plan_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
@@ -292,6 +295,7 @@ class verbs {
   device* device_ = nullptr;
   owner_link* link_ = nullptr;  // of an event owner, in its storage
   verbs_events events_;
+  refused_attribute refused_;
   status failure_;  // the reason of the failure of the device, if it failed
   slab slabs_[verbs_budget::most_kinds];
   unsigned kinds_ = 0;

@@ -68,8 +68,12 @@ class session {
   }
   /// The outcome of an operation of this adapter in words. If a budget ran out, the text has its
   /// name, its size and how much is in use. If a bring-up failed, it has the failed step and the
-  /// cause.
-  std::string words(status s) { return blocking::words(s, adapter_.hardware(), size_); }
+  /// cause. If an attribute of an object or a transition was refused, it has the attribute, its
+  /// value and the limit.
+  std::string words(status s) {
+    return blocking::words(s, adapter_.hardware(), size_) +
+           refused_in_words(s, adapter_.objects().refused());
+  }
   /// The reason why the adapter could not be opened. Empty if it is open.
   const std::string& trouble() const { return trouble_; }
   easy::adapter& adapter() { return adapter_; }

@@ -54,6 +54,25 @@ inline std::string limit_in_words(unsigned item, const easy::sizes& size) {
   return {};
 }
 
+/// The attribute that was refused in words. Example: "too many gather entries: 5 of 4".
+inline std::string words(const refused_attribute& r) {
+  const std::string name = name_of(r.what), value = std::to_string(r.value);
+  if (r.value == r.limit) return name + ": " + value + " is not possible";
+  const bool above = r.value > r.limit;
+  const std::string many = std::string(above ? "too many " : "too few ") + name;
+  const std::string large = name + (above ? " too large" : " too small");
+  return (r.what <= attribute_id::srq_limit ? many : large) + ": " + value + " of " +
+         std::to_string(r.limit);
+}
+
+/// The rest of a text about `s`, if `s` refuses an attribute. `refused` is that of the owner that
+/// refused the call. The owner does not record what posts refuse.
+inline std::string refused_in_words(status s, const refused_attribute& refused) {
+  const bool names =
+      s.is(driver_error::bad_argument) && s.where() == 0 && refused.what != attribute_id::none;
+  return names ? ": " + words(refused) : std::string();
+}
+
 /// The outcome of an adapter's operation in words. If a budget ran out, the text has its limit and
 /// how much is in use. If a sequence of the device failed, it has the step and the cause.
 inline std::string words(status s, const device& of, const easy::sizes& size) {

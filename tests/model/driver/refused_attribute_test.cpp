@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Each attribute that the driver can refuse: the refusal names it, its value and the limit.
+#include "counts.hpp"
+#include "rc_pair.hpp"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include <freehca/texts/names.hpp>
+
+namespace freehca {
+namespace {
+
+using namespace testing;
+using id = attribute_id;
+using layouts::qp_state;
+
+struct refused_attribute_test : ::testing::Test {
+  verbs_rig rig{exact()};
+  const capabilities& can = rig.adapter.capabilities();
+  std::set<id> seen;
+
+  void expect(status s, id what, std::uint64_t value, std::uint64_t limit,
+              const refused_attribute& note) {
+    seen.insert(what);
+    EXPECT_TRUE(s.is(driver_error::bad_argument)) << name_of(what) << ": " << words(s);
+    EXPECT_EQ(name_of(note.what), std::string(name_of(what)));
+    EXPECT_EQ(note.value, value) << name_of(what);
+    EXPECT_EQ(note.limit, limit) << name_of(what);
+  }
+  void expect(status s, id what, std::uint64_t value, std::uint64_t limit) {
+    expect(s, what, value, limit, rig.objects.refused());
+  }
+  template <class K>
+  status outcome(const typename K::attributes& a) {
+    create_object<K> op;
+    op.start(rig.objects, a);
+    const status s = rig.await(op);
+    if (!s.ok()) return s;
+    destroy_object<K> undo;
+    undo.start(rig.objects, op.made());
+    EXPECT_TRUE(rig.await(undo).ok());
+    return s;
+  }
+};
+
+TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
+  const auto before = counts(rig);
+  {
+    rc_pair pair(rig);
+    const pd_handle pd = pair.domain;
+    using cq = completion_queue_attributes;
+    const std::uint64_t entries = (std::uint64_t{1} << std::min(can.log_most_cqes, 22u)) - 1;
+    expect(outcome<completion_queue>(cq{}), id::completion_entries, 0, 1);
+    expect(outcome<completion_queue>(cq{.entries = 1u << 30}), id::completion_entries, 1u << 30,
+           entries);
+    expect(outcome<completion_queue>(cq{.entries = 1, .completion_context = 99}),
+           id::completion_context, 99, 99);
+
+    using srq = shared_receive_queue_attributes;
+    const unsigned receives = (1u << std::min(can.log_most_srq_wqes, 15u)) - 1;
+    expect(outcome<shared_receive_queue>(srq{.pd = pd}), id::receives, 0, 1);
+    expect(outcome<shared_receive_queue>(srq{.pd = pd, .receives = 0x8000}), id::receives, 0x8000,
+           receives);
+    expect(outcome<shared_receive_queue>(srq{.pd = pd, .receives = 1, .scatter = 128}), id::scatter,
+           128, 127);
+    expect(outcome<shared_receive_queue>(srq{.pd = pd, .receives = 1, .scatter = 127}),
+           id::receive_wqe_bytes, 2048, can.most_qp_wqe_bytes_rq);
+    create_shared_receive_queue shared;
+    shared.start(rig.objects, {.pd = pd, .receives = 7});
+    ASSERT_TRUE(rig.await(shared).ok());
+    arm_shared_receive_queue arm;
+    arm.start(rig.objects, shared.made(), 8);
+    expect(rig.await(arm), id::srq_limit, 8, 7);
+    destroy_shared_receive_queue gone;
+    gone.start(rig.objects, shared.made());
+    ASSERT_TRUE(rig.await(gone).ok());
+
+    using fmr = fast_memory_region_attributes;
+    expect(outcome<fast_memory_region>(fmr{.pd = pd}), id::fast_pages, 0, 1);
+    expect(outcome<fast_memory_region>(fmr{.pd = pd, .most_pages = 512}), id::fast_pages, 512, 511);
+
+    const std::uint64_t page = 0x40000, crooked = page + 512;
+    const memory_region_attributes good{.pd = pd,
+                                        .pages = page_list(&page, 12, 0, 4096),
+                                        .virtual_address = 0x10000,
+                                        .access = {.local_write = true}};
+    auto region = [&](auto spoil) {
+      memory_region_attributes a = good;
+      spoil(a);
+      return outcome<memory_region>(a);
+    };
+    using mr = memory_region_attributes;
+    expect(region([](mr& a) { a.access = {.remote_write = true}; }), id::remote_rights, 1, 1);
+    expect(region([&](mr& a) { a.pages = page_list(&page, 9, 0, 512); }), id::log_page_bytes, 9,
+           12);
+    expect(region([&](mr& a) { a.pages = page_list(&page, 12, 0, 0); }), id::region_bytes, 0, 1);
+    expect(region([](mr& a) { a.virtual_address += 8; }), id::virtual_offset, 8, 0);
+    expect(region([&](mr& a) { a.pages = page_list(&crooked, 12, 0, 4096); }), id::page_offset, 512,
+           0);
+    std::byte memory[64];
+    expect(region([&](mr& a) { a.memory = {memory, 64}; }), id::region_bytes, 4096, 0);
+    expect(region([&](mr& a) {
+             a.memory = {memory, 64};
+             a.pages = {};
+           }),
+           id::virtual_address, 0x10000, 0);
+
+    const queue_pair_attributes fine{
+        .pd = pd, .send_cq = pair.completion[0], .receive_cq = pair.completion[0], .sends = 4};
+    auto queue = [&](auto spoil) {
+      queue_pair_attributes a = fine;
+      spoil(a);
+      return outcome<queue_pair>(a);
+    };
+    using qp = queue_pair_attributes;
+    const unsigned wqes = 1u << std::min(can.log_most_wqes, 15u);
+    expect(queue([&](qp& a) { a.gather = can.most_gather + 1; }), id::gather, can.most_gather + 1,
+           can.most_gather);
+    expect(queue([](qp& a) { a.scatter = 200; }), id::scatter, 200,
+           std::min(can.most_scatter, 128u));
+    expect(queue([](qp& a) { a.receives = 1u << 20; }), id::receives, 1u << 20, wqes);
+    expect(queue([](qp& a) { a.sends = 1u << 20; }), id::sends, 1u << 20, wqes - 33);
+    const status too_long = queue([](qp& a) { a.inline_bytes = 2000; });
+    expect(too_long, id::send_wqe_bytes, rig.objects.refused().value,
+           std::min<std::uint64_t>(can.most_qp_wqe_bytes_sq, queues::most_wqe_bytes));
+    EXPECT_GT(rig.objects.refused().value, 2000u);
+
+    auto move = [&](qp_state to, auto spoil) {
+      connection_attributes a = pair.attributes(0);
+      spoil(a);
+      return pair.move(0, to, a);
+    };
+    using to = connection_attributes;
+    constexpr std::uint64_t size = sizeof(to), psn = 0xffffff;
+    expect(move(qp_state::init, [](to& a) { a.bytes = 1; }), id::connection_bytes, 1, size);
+    expect(move(qp_state::init, [](to& a) { a.address.port = 0; }), id::port, 0, 1);
+    expect(move(qp_state::init, [](to& a) { a.address.port = 3; }), id::port, 3, can.ports);
+    expect(move(qp_state::init, [](to& a) { a.pkey_index = 128; }), id::pkey_index, 128, 127);
+    ASSERT_TRUE(pair.move(0, qp_state::init).ok());
+    const auto rtr = [&](auto spoil) { return move(qp_state::rtr, spoil); };
+    expect(rtr([](to& a) { a.path_mtu = layouts::ib_mtu{6}; }), id::path_mtu, 6, 5);
+    expect(rtr([](to& a) { a.min_rnr_timer = 32; }), id::min_rnr_timer, 32, 31);
+    expect(rtr([](to& a) { a.remote_qpn = 1u << 24; }), id::remote_qpn, 1u << 24, psn);
+    expect(rtr([](to& a) { a.receive_psn = 1u << 24; }), id::receive_psn, 1u << 24, psn);
+    expect(rtr([](to& a) { a.reads_as_responder = 1000; }), id::reads_as_responder, 1000,
+           can.most_reads_as_responder);
+    expect(rtr([](to& a) { a.address.dlid = 0; }), id::dlid, 0, 1);
+    expect(rtr([](to& a) { a.address.dlid = 0xc000; }), id::dlid, 0xc000, 0xbfff);
+    expect(rtr([](to& a) { a.address.sl = 16; }), id::sl, 16, 15);
+    expect(rtr([](to& a) { a.address.path_bits = 128; }), id::path_bits, 128, 127);
+    expect(rtr([](to& a) { a.address.static_rate = 200; }), id::static_rate, 200,
+           static_cast<unsigned>(layouts::ib_rate::gbps_100));
+    expect(rtr([](to& a) { a.address.sgid_index = 128; }), id::sgid_index, 128, 127);
+    expect(rtr([](to& a) { a.address.flow_label = 1u << 20; }), id::flow_label, 1u << 20, 0xfffff);
+    ASSERT_TRUE(pair.move(0, qp_state::rtr).ok());
+    const auto rts = [&](auto spoil) { return move(qp_state::rts, spoil); };
+    expect(rts([](to& a) { a.send_psn = 1u << 24; }), id::send_psn, 1u << 24, psn);
+    expect(rts([](to& a) { a.reads_as_requester = 1000; }), id::reads_as_requester, 1000,
+           can.most_reads_as_requester);
+    expect(rts([](to& a) { a.retry_count = 8; }), id::retry_count, 8, 7);
+    expect(rts([](to& a) { a.rnr_retry = 8; }), id::rnr_retry, 8, 7);
+    expect(rts([](to& a) { a.ack_timeout = 32; }), id::ack_timeout, 32, 31);
+    expect(rts([](to& a) { a.log_ack_request = 16; }), id::log_ack_request, 16, 15);
+    ASSERT_TRUE(pair.move(0, qp_state::rts).ok());
+  }
+  port_operation close;
+  close.close(rig.adapter, 3);
+  expect(rig.await(close), id::port, 3, can.ports, rig.adapter.refused());
+  for (unsigned i = 1; i <= static_cast<unsigned>(id::remote_rights); ++i)
+    EXPECT_EQ(seen.count(static_cast<id>(i)), 1u) << name_of(static_cast<id>(i));
+  EXPECT_EQ(counts(rig), before);
+  EXPECT_EQ(rig.machine.adapter().complaints(), 0u);
+}
+
+}  // namespace
+}  // namespace freehca
