@@ -53,7 +53,8 @@ EXCEPTIONS = {
 
 CLASS = re.compile(r"\bclass\s+(\w+)\s*(?:final\s*)?:\s*([^{;]*)\{")
 LIST = re.compile(r"\blist<\s*(?:\w+::)*(\w+)\s*(?:,\s*\w+\s*)?>\s+(\w+)\s*(?:[;{=,)]|$)", re.M)
-TIME = re.compile(r"(constexpr\s+)?\bstd::uint64_t\s+(\w+)\s*(?:=[^;(]*)?;")
+TIME = re.compile(r"(constexpr\s+)?\bstd::uint64_t\s+([^;()]*);")
+NAME = re.compile(r"(?:^|,)\s*(\w+)")
 TIME_WORDS = set("deadline due wake look retry since until earliest expires patience".split())
 NEXT = re.compile(r"\b(?:std::uint64_t|auto)\s+(?:\(\*)?(?:\w+::)?(next_deadline)\)?\s*\(")
 
@@ -77,14 +78,19 @@ def operations_of(texts):
         found |= more
 
 
-def occurrences(root):
-    """(file, name) of all lists, times and functions that are refused, with a word for each."""
+def sources(root):
+    """The texts of all files but the reactor's, without comments."""
     texts = {}
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*.[ch]pp")):
             name = path.relative_to(root).as_posix()
             if name not in REACTOR:
                 texts[name] = without_comments(path.read_text())
+    return texts
+
+
+def occurrences(texts):
+    """(file, name) of all lists, times and functions that are refused, with a word for each."""
     operations = operations_of(texts.values())
     found = {}
     for file, text in texts.items():
@@ -93,31 +99,38 @@ def occurrences(root):
                 found[file, name] = "a list of operations"
         # A local variable is a time to act at only for as long as its function runs.
         if file.endswith(".hpp"):
-            for constant, name in TIME.findall(text):
-                if not constant and TIME_WORDS & set(name.split("_")):
-                    found[file, name] = "a time to act at"
+            for constant, names in TIME.findall(text):
+                for name in [] if constant else NAME.findall(names):
+                    if TIME_WORDS & set(name.split("_")):
+                        found[file, name] = "a time to act at"
         for name in NEXT.findall(text):
             found[file, name] = "a function next_deadline()"
     return found
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    found = occurrences(root)
+def complaints(found):
+    """What is wrong with these occurrences, one line each."""
     wrong = [
         f"{file}: {name} is {what}, and belongs into the reactor (hal/reactor.hpp)"
         for (file, name), what in sorted(found.items())
         if (file, name) not in EXCEPTIONS
     ]
-    wrong += [
+    return wrong + [
         f"tests/layering/one_reactor.py: {file} has no {name} any more: take the exception out"
         for file, name in sorted(EXCEPTIONS)
         if (file, name) not in found
     ]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    found = occurrences(sources(root))
+    wrong = complaints(found)
     for line in wrong:
         print(line)
     print(f"{len(found)} places, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
