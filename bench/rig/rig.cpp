@@ -22,7 +22,7 @@ rig::rig(const in_process::machine_options& how, unsigned queue_pairs)
       verbs_storage_(allocate(verbs::storage_bytes(budget_, objects_budget_))),
       machine(roomy(how)) {}
 
-status rig::open() {
+status rig::open(const verbs_events& events) {
   device_setup setup;
   setup.platform = machine.platform();
   setup.budget = budget_;
@@ -33,7 +33,7 @@ status rig::open() {
   adapter.bring_up(up);
   FREEHCA_TRY(await(up));
   FREEHCA_TRY(objects.open(adapter, objects_budget_, verbs_storage_.get(),
-                           verbs::storage_bytes(budget_, objects_budget_)));
+                           verbs::storage_bytes(budget_, objects_budget_), events));
   const auto made = objects.create<protection_domain>();
   if (!made.ok()) return made.error();
   domain = made.value();

@@ -18,7 +18,8 @@ class rig {
  public:
   rig(const in_process::machine_options& how, unsigned queue_pairs);
 
-  status open();
+  /// The objects report their events to `events`.
+  status open(const verbs_events& events = {});
   /// The queue pairs are gone.
   status close();
 
