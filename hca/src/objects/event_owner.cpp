@@ -147,7 +147,7 @@ void verbs::release_device() {
     // No step of this owner is under way any more that could still need them.
     verbs& self = link.of;
     for (unsigned k = 0; k < self.kinds_; ++k)
-      for (std::uint32_t i = 0; i < self.slabs_[k].count(); ++i)
+      for (std::uint32_t i = 0; i < self.slabs_[k].made(); ++i)
         if (self.slabs_[k].what()->is_device_object)
           self.free(static_cast<device_object&>(self.slabs_[k].at(i)));
     self.device_->go_on();

@@ -11,30 +11,33 @@ void slab::open(const kind& what, std::byte* storage, std::uint32_t count, unsig
                 std::uint32_t generation, verbs& owner) {
   FREEHCA_ASSERT(count >> place_bits == 0);
   what_ = &what;
+  owner_ = &owner;
   storage_ = storage;
   count_ = count;
-  out_ = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::byte* const place = storage + std::size_t{i} * what.bytes;
-    object_record& object = what.construct(place);
-    // at() relies on this address.
-    FREEHCA_ASSERT(static_cast<void*>(&object) == place);
-    object.what = &what;
-    object.owner = &owner;
-    object.generation = generation;
-    object.index = static_cast<std::uint32_t>(number) << place_bits | i;
-    object.next_free = i + 1 < count ? i + 1 : object_record::none;
-  }
-  free_ = count == 0 ? object_record::none : 0;
+  number_ = number;
+  generation_ = generation;
+}
+
+void slab::make() {
+  std::byte* const place = storage_ + std::size_t{made_} * what_->bytes;
+  object_record& object = what_->construct(place);
+  // at() relies on this address.
+  FREEHCA_ASSERT(static_cast<void*>(&object) == place);
+  object.what = what_;
+  object.owner = owner_;
+  object.generation = generation_;
+  object.index = number_ << place_bits | made_;
+  free_ = made_++;
 }
 
 void slab::close() {
   FREEHCA_ASSERT(out_ == 0);
-  for (std::uint32_t i = 0; i < count_; ++i) what_->destruct(at(i));
+  for (std::uint32_t i = 0; i < made_; ++i) what_->destruct(at(i));
   *this = slab{};
 }
 
 object_record* slab::take() {
+  if (free_ == object_record::none && made_ < count_) make();
   if (free_ == object_record::none) return nullptr;
   object_record& object = at(free_);
   free_ = object.next_free;
@@ -50,7 +53,7 @@ void slab::give_back(object_record& object) {
 }
 
 object_record& slab::at(std::uint32_t place) const {
-  FREEHCA_ASSERT(place < count_);
+  FREEHCA_ASSERT(place < made_);
   return *storage_for<object_record>(storage_ + std::size_t{place} * what_->bytes);
 }
 

@@ -146,7 +146,7 @@ unsigned verbs::poll() {
   unsigned done = link_ != nullptr ? (this->*link_->poll)() : poll_device();
   for (unsigned k = 0; k < kinds_; ++k) {
     if (slabs_[k].what()->poll == nullptr) continue;
-    for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
+    for (std::uint32_t i = 0; i < slabs_[k].made(); ++i)
       if (object_record& object = slabs_[k].at(i); object.state == object_record::phase::live)
         done += object.what->poll(*this, object);
   }
@@ -169,7 +169,7 @@ std::uint64_t verbs::next_deadline() const {
   if (!reclaimable_.empty() && reaper_free) return 0;
   for (unsigned k = 0; k < kinds_; ++k) {
     if (slabs_[k].what()->due == nullptr) continue;
-    for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
+    for (std::uint32_t i = 0; i < slabs_[k].made(); ++i)
       if (const object_record& object = slabs_[k].at(i);
           object.state == object_record::phase::live && object.what->due(object))
         return 0;
@@ -239,7 +239,7 @@ object_record* verbs::find(std::uint32_t index, std::uint32_t generation,
   expect_own_thread();
   const std::uint32_t number = index >> slab::place_bits;
   const std::uint32_t place = index & ((std::uint32_t{1} << slab::place_bits) - 1);
-  if (number >= kinds_ || place >= slabs_[number].count()) return nullptr;
+  if (number >= kinds_ || place >= slabs_[number].made()) return nullptr;
   for (const kind_identity* is = slabs_[number].what()->identity; is != &expected; is = is->base)
     if (is->base == nullptr) return nullptr;
   object_record& object = slabs_[number].at(place);

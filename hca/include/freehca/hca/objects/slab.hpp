@@ -9,7 +9,8 @@
 
 namespace freehca {
 
-/// A fixed number of objects of one kind. The caller provides the storage, aligned to 16.
+/// A fixed number of objects of one kind. The caller provides the storage, aligned to 16. A place
+/// of the storage is not touched before its object is taken for the first time.
 class slab {
  public:
   /// The low bits of an index, which hold the place. The slab's number is above them.
@@ -28,17 +29,25 @@ class slab {
   /// Makes the handles to the object stale.
   void give_back(object_record& object);
 
-  /// The object in a place, whether taken or not.
+  /// The object in a place that was taken before, whether it is taken now or not.
   object_record& at(std::uint32_t place) const;
 
   const kind* what() const { return what_; }
-  std::uint32_t count() const { return count_; }
+  /// The number of places that were taken before: 0 to made() - 1.
+  std::uint32_t made() const { return made_; }
   std::uint32_t out() const { return out_; }
 
  private:
+  /// Constructs the object of the next place, which becomes free.
+  void make();
+
   const kind* what_ = nullptr;
+  verbs* owner_ = nullptr;
   std::byte* storage_ = nullptr;
   std::uint32_t count_ = 0;
+  std::uint32_t made_ = 0;
+  std::uint32_t number_ = 0;
+  std::uint32_t generation_ = 0;
   std::uint32_t free_ = object_record::none;  // a place
   std::uint32_t out_ = 0;
 };

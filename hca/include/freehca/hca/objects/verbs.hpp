@@ -275,7 +275,7 @@ class verbs {
   template <class F>
   void each(F f) const {
     for (unsigned k = 0; k < kinds_; ++k)
-      for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
+      for (std::uint32_t i = 0; i < slabs_[k].made(); ++i)
         if (object_record& object = slabs_[k].at(i); object.state != object_record::phase::free)
           f(object);
   }
