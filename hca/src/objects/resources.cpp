@@ -49,6 +49,7 @@ result<object_record*> verbs::take(const kind& what) {
   if (object == nullptr) return status(driver_error::no_resource, what.facts.item);
   // The last object in this place of the slab may have had translations.
   if (what.is_device_object) static_cast<device_object*>(object)->translation_count = 0;
+  if (what.poll != nullptr) polled_.push_back(*object);
   object->state = object_record::phase::creating;
   return object;
 }
@@ -122,7 +123,7 @@ void verbs::free(device_object& object) {
 
 void verbs::strip(object_record& object) {
   const kind& what = *object.what;
-  if (object.linked()) object.unlink();
+  object.unlink();  // from polled_ or reclaimable_
   if (what.strip != nullptr) what.strip(*this, object);
   for (object_record*& used : object.uses) {
     if (used != nullptr) --used->users;

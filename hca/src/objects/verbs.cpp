@@ -144,11 +144,12 @@ unsigned verbs::poll() {
   expect_own_thread();
   if (!is_open()) return reactor_->deliver();
   unsigned done = link_ != nullptr ? (this->*link_->poll)() : poll_device();
-  for (unsigned k = 0; k < kinds_; ++k) {
-    if (slabs_[k].what()->poll == nullptr) continue;
-    for (std::uint32_t i = 0; i < slabs_[k].made(); ++i)
-      if (object_record& object = slabs_[k].at(i); object.state == object_record::phase::live)
-        done += object.what->poll(*this, object);
+  // A callback may create and destroy objects, and may close this verbs object.
+  list<object_record> batch;
+  batch.take_all(polled_);
+  while (object_record* const object = batch.pop_front()) {
+    polled_.push_back(*object);
+    if (object->state == object_record::phase::live) done += object->what->poll(*this, *object);
   }
   done += reactor_->deliver();
   reap();
@@ -167,13 +168,8 @@ std::uint64_t verbs::next_deadline() const {
   if (!is_open()) return reactor_->next_deadline();
   const bool reaper_free = reaper_.where() == operation::phase::idle || reaper_.done();
   if (!reclaimable_.empty() && reaper_free) return 0;
-  for (unsigned k = 0; k < kinds_; ++k) {
-    if (slabs_[k].what()->due == nullptr) continue;
-    for (std::uint32_t i = 0; i < slabs_[k].made(); ++i)
-      if (const object_record& object = slabs_[k].at(i);
-          object.state == object_record::phase::live && object.what->due(object))
-        return 0;
-  }
+  for (object_record* o = polled_.back(); o != nullptr; o = polled_.previous(*o))
+    if (o->state == object_record::phase::live && o->what->due(*o)) return 0;
   if (link_ != nullptr) {
     const std::uint64_t next = reactor_->next_deadline();
     if (!link_->working) return next;
@@ -203,7 +199,8 @@ event_context* verbs::event_queue(unsigned completion_context) const {
 
 void verbs::want_back(device_object& object) {
   object.state = object_record::phase::reclaimable;
-  if (!object.linked()) reclaimable_.push_back(object);
+  object.unlink();  // from polled_
+  reclaimable_.push_back(object);
 }
 
 void verbs::reap() {

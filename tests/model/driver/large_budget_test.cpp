@@ -47,6 +47,10 @@ struct large_budget : ::testing::Test {
   sparse_storage memory{verbs::storage_bytes(testing::without_spares(), of_many)};
   testing::verbs_rig rig{testing::exact()};
   unsigned told = 0;
+  void (*at_completion)(large_budget& test, cq_handle queue) = nullptr;
+  destroy_counting_completion_queue destroy_other;
+  create_counting_completion_queue create_other;
+  counting_handle other;
 
   void SetUp() override {
     ASSERT_TRUE(rig.objects.close().ok());
@@ -58,8 +62,10 @@ struct large_budget : ::testing::Test {
     }
     verbs_events events;
     events.context = this;
-    events.completion = [](void* to, cq_handle, void*) noexcept {
-      ++static_cast<large_budget*>(to)->told;
+    events.completion = [](void* to, cq_handle queue, void*) noexcept {
+      auto& t = *static_cast<large_budget*>(to);
+      ++t.told;
+      if (t.at_completion != nullptr) t.at_completion(t, queue);
     };
     ASSERT_TRUE(rig.objects.open(rig.adapter, of_many, memory.at(), memory.bytes(), events).ok());
   }
@@ -106,6 +112,27 @@ TEST_F(large_budget, costs_the_storage_of_the_objects_that_there_were) {
   EXPECT_TRUE(rig.objects.holdings().none());
   EXPECT_EQ(rig.objects.find(queues[2]), nullptr);
   destroy(queue());
+}
+
+TEST_F(large_budget, callbacks_of_polled_objects_may_create_and_destroy_such_objects) {
+  const counting_handle first = queue();
+  other = queue();
+  for (const counting_handle h : {first, other}) rig.objects.find(h)->wake_at(0);
+  at_completion = [](large_budget& test, cq_handle) {
+    test.destroy_other.start(test.rig.objects, test.other);
+    test.create_other.start(test.rig.objects, {.entries = 3});
+  };
+  rig.objects.poll();
+  EXPECT_EQ(told, 1u) << "the other queue is not live any more";
+  EXPECT_TRUE(rig.await(destroy_other).ok());
+  ASSERT_TRUE(rig.await(create_other).ok());
+  EXPECT_EQ(told, 1u);
+  at_completion = nullptr;
+  for (const counting_handle h : {first, create_other.made()}) rig.objects.find(h)->wake_at(0);
+  rig.objects.poll();
+  EXPECT_EQ(told, 3u);
+  destroy(first);
+  destroy(create_other.made());
 }
 
 }  // namespace

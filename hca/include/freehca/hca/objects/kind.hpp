@@ -91,7 +91,8 @@ struct kind {
   /// K::poll(verbs&) is called inside each verbs::poll() for each live object. It returns the
   /// number of items that it handled.
   unsigned (*poll)(verbs& in, object_record& object) = nullptr;
-  /// K::due() returns true if K::poll() has work that no interrupt reports.
+  /// K::due() returns true if K::poll() has work that no interrupt reports. A kind with poll() has
+  /// due() too.
   bool (*due)(const object_record& object) = nullptr;
   /// Both are called after the device was reset. K::hand_over(verbs&) reports the completions that
   /// are in the ring of the object. K::end_requests(verbs&, status) then reports the requests that
@@ -138,10 +139,10 @@ consteval kind described() {
     k.notice = [](verbs& v, object_record& o, const object_event& e) {
       static_cast<K&>(o).notice(v, e);
     };
-  if constexpr (requires(K & o, verbs & v) { o.poll(v); })
+  if constexpr (requires(K & o, verbs & v) { o.poll(v); }) {
     k.poll = [](verbs& v, object_record& o) { return static_cast<K&>(o).poll(v); };
-  if constexpr (requires(const K& o) { o.due(); })
     k.due = [](const object_record& o) { return static_cast<const K&>(o).due(); };
+  }
   if constexpr (requires(K & o, verbs & v) { o.hand_over(v); })
     k.hand_over = [](verbs& v, object_record& o) { static_cast<K&>(o).hand_over(v); };
   if constexpr (requires(K & o, verbs & v, status s) { o.end_requests(v, s); })

@@ -301,7 +301,8 @@ class verbs {
   unsigned kinds_ = 0;
   queues::qp_directory queue_pairs_;
   number_directory completion_queues_, shared_receive_queues_;
-  dma_arena requests_;  // plain memory for the records of posted requests
+  dma_arena requests_;          // plain memory for the records of posted requests
+  list<object_record> polled_;  // the objects of kinds with poll() that are not reclaimable
   list<device_object> reclaimable_;
   object_operation reaper_;
   std::uint32_t operations_ = 0;
