@@ -156,6 +156,11 @@ unsigned verbs::poll() {
   return done;
 }
 
+void verbs::poll_all(unsigned most_turns) {
+  for (unsigned i = 0; i < most_turns; ++i)
+    if (poll() == 0 && next_deadline() != 0) return;
+}
+
 unsigned verbs::poll_device() {
   device& d = *device_;  // a callback may close this object
   unsigned done = d.poll();

@@ -170,10 +170,7 @@ void engine::poll_events() {
     reported_gone_ = true;
     device_.mark_as_lost();
   }
-  // What one call delivers may make more due.
-  constexpr unsigned most_turns = 1000;
-  for (unsigned i = 0; i < most_turns; ++i)
-    if (objects_.poll() == 0 && objects_.next_deadline() != 0) return;
+  objects_.poll_all(1000);
 }
 
 namespace {

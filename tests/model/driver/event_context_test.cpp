@@ -8,6 +8,7 @@
 #include <freehca/firmware_cmds/nop.hpp>
 
 #include "device_rig.hpp"
+#include "rc_pair.hpp"
 
 namespace freehca::testing {
 namespace {
@@ -67,7 +68,8 @@ TEST_F(event_queue, misses_nothing_that_comes_before_it_is_armed) {
 class tireless_device {
  public:
   /// Knows the place and the owner bit of the last event that the adapter wrote.
-  tireless_device(device_rig& rig, std::uint64_t last_event, unsigned log_entries)
+  template <class Rig>
+  tireless_device(Rig& rig, std::uint64_t last_event, unsigned log_entries)
       : entry_bytes_(rig.adapter.capabilities().eqe_bytes), entries_(1u << log_entries) {
     const std::uint64_t ring = last_event & ~std::uint64_t{4095};
     memory_ = rig.machine.memory().find(ring, std::size_t{entry_bytes_} << log_entries);
@@ -82,9 +84,12 @@ class tireless_device {
     layouts::image<layouts::eqe> e;
     e.set<&layouts::eqe::event_type>(layouts::event_type::sq_drained)
         .set<&layouts::eqe::owner>(owner_);
-    std::memcpy(entry(), e.data(), layouts::eqe::bytes);
+    auto of_queue = layouts::image<layouts::eqe_qp>::from_bytes(e.data());
+    of_queue.set<&layouts::eqe_qp::qpn>(qpn);
+    std::memcpy(entry(), of_queue.data(), layouts::eqe::bytes);
   }
-  unsigned taken = 0;
+  std::uint32_t qpn = 0;
+  unsigned taken = 0, most = 1000;
 
  private:
   std::byte* entry() const {
@@ -96,13 +101,17 @@ class tireless_device {
   bool owner_;
 };
 
-TEST(tireless_events, end_a_poll_after_as_many_as_the_ring_has_places) {
-  constexpr unsigned log_entries = 5, most = 1000;
+constexpr unsigned log_entries = 5;
+
+budget few_places() {
   budget small;
   small.log_asynchronous_eq_entries = log_entries;
-  device_rig rig({}, small);
-  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
-  ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+  return small;
+}
+
+/// Runs a command. Returns the address of the last word of its completion event.
+template <class Rig>
+std::uint64_t event_of_a_command(Rig& rig) {
   std::uint64_t last_event = 0;
   rig.machine.on_adapter_write = [&](std::uint64_t address, std::size_t bytes) {
     // The word with the owner bit goes last, by itself.
@@ -112,13 +121,20 @@ TEST(tireless_events, end_a_poll_after_as_many_as_the_ring_has_places) {
   rig.adapter.commands().submit(n);
   EXPECT_TRUE(rig.await(n).ok());
   rig.machine.on_adapter_write = {};
-  ASSERT_NE(last_event, 0u);
-  tireless_device device(rig, last_event, log_entries);
+  EXPECT_NE(last_event, 0u);
+  return last_event;
+}
+
+TEST(tireless_events, end_a_poll_after_as_many_as_the_ring_has_places) {
+  device_rig rig({}, few_places());
+  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+  ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+  tireless_device device(rig, event_of_a_command(rig), log_entries);
   event_sinks sinks;
   sinks.context = &device;
   sinks.qp = [](void* self, std::uint32_t, layouts::event_type) noexcept {
     auto& d = *static_cast<tireless_device*>(self);
-    if (++d.taken < most) d.write_one();
+    if (++d.taken < d.most) d.write_one();
   };
   rig.adapter.set_sinks(sinks);
   device.write_one();
@@ -127,9 +143,50 @@ TEST(tireless_events, end_a_poll_after_as_many_as_the_ring_has_places) {
   EXPECT_TRUE(queue.due()) << "there is more, and no interrupt tells of it";
   while (queue.poll() != 0) {
   }
-  EXPECT_EQ(device.taken, most);
+  EXPECT_EQ(device.taken, device.most);
   rig.adapter.set_sinks({});
   static_cast<void>(rig.tear_down());
+}
+
+TEST(tireless_events, end_a_poll_of_all_after_its_turns) {
+  constexpr unsigned turns = 3;
+  tireless_device* device = nullptr;
+  rig_options how;
+  how.budget = few_places();
+  how.events.context = &device;
+  how.events.qp = [](void* context, qp_handle, void*, layouts::event_type) noexcept {
+    tireless_device& d = **static_cast<tireless_device**>(context);
+    if (++d.taken < d.most) d.write_one();
+  };
+  verbs_rig rig(how);
+  rc_pair pair(rig);
+  tireless_device made(rig, event_of_a_command(rig), log_entries);
+  device = &made;
+  made.qpn = qpn_of(rig.objects, pair.queue[0]);
+  made.write_one();
+  rig.objects.poll_all(turns);
+  EXPECT_EQ(made.taken, turns << log_entries);
+  EXPECT_EQ(rig.objects.next_deadline(), 0u) << "there is more, and no interrupt tells of it";
+  rig.objects.poll_all(made.most);
+  EXPECT_EQ(made.taken, made.most);
+  EXPECT_NE(rig.objects.next_deadline(), 0u);
+  pair.abandon();
+  operation again;
+  rig.adapter.recover(again);
+  EXPECT_TRUE(rig.await(again).ok());
+}
+
+TEST(events_that_are_due, are_delivered_by_one_call_which_arms_the_queue) {
+  verbs_rig rig;
+  firmware_command<commands::nop> n;
+  rig.adapter.commands().submit(n);
+  rig.objects.poll();
+  rig.machine.advance(1'000'000);
+  EXPECT_EQ(rig.objects.next_deadline(), 0u);
+  rig.objects.poll_all(1000);
+  EXPECT_TRUE(n.done());
+  EXPECT_FALSE(rig.adapter.asynchronous_context().due());
+  EXPECT_NE(rig.objects.next_deadline(), 0u);
 }
 
 }  // namespace

@@ -124,6 +124,10 @@ class verbs {
   /// Polls the device and completes the operations that have ended. Called instead of
   /// device::poll(). Also polls the completion contexts that have no event owner.
   unsigned poll();
+  /// Calls poll() until a call has found nothing and the next one is not due at once. All that was
+  /// due is then delivered, and the event queues are armed. Calls poll() at most `most_turns`
+  /// times, because a device may send events without end. The next poll() is then still due.
+  void poll_all(unsigned most_turns);
   /// True if objects can be created: the device is up, as far as this owner knows.
   bool up() const { return is_open() && (link_ != nullptr ? link_->working : device_->up()); }
   /// Called before the owner's thread sleeps, after poll() has found nothing to do. Returns false
