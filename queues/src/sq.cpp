@@ -33,14 +33,14 @@ status sq::open(const sq_resources& r) {
   spare_ = r.shape.spare();
   most_posted_ = r.shape.most_posted();
   most_inline_ = static_cast<std::uint16_t>(r.most_inline);
-  most_gather_ = static_cast<std::uint16_t>(r.most_gather);
+  most_gather_ = static_cast<std::uint8_t>(r.most_gather);
   opcodes_ = r.opcodes;
   reset();
   return {};
 }
 
 void sq::reset() {
-  accepts_ = false;
+  bell_ = refused;
   head_ = tail_ = 0;
   next_ = {ring_, ring_, 0, slots_};
   const std::size_t whole = stride_ / wqe_unit, units = whole > 63 ? 63 : whole;
@@ -64,7 +64,7 @@ const posted_request* sq::retire_up_to(std::uint16_t wqe_index) {
 }
 
 status sq::prepare() {
-  if (!is_open() || !accepts_) return driver_error::bad_state;
+  if (!is_open() || (bell_ & refused) != 0) return driver_error::bad_state;
   const std::uint32_t room = most_posted_ - outstanding();
   if (room == 0) return driver_error::queue_full;
   const std::uint32_t index = head_ & mask_;

@@ -140,7 +140,6 @@ template <class Queue>
 int post_receives(Queue& queue, std::uint32_t most_entries, ibv_recv_wr* request,
                   ibv_recv_wr** bad) {
   int error = 0;
-  bool any = false;
   for (; request != nullptr; request = request->next) {
     if (has_more_entries(request->num_sge, most_entries)) {
       error = EINVAL;
@@ -153,9 +152,8 @@ int post_receives(Queue& queue, std::uint32_t most_entries, ibv_recv_wr* request
       if (bad != nullptr) *bad = request;
       break;
     }
-    any = true;
   }
-  if (any) queue.ring();
+  queue.ring();
   return error;
 }
 
@@ -172,7 +170,6 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   inline_pieces pieces;
   const engine::guard held(here.lock);
   queues::sq& ring = queue.object->rings.send;
-  bool any = false;
   for (; request != nullptr; request = request->next) {
     send_request translated;
     error = translate(queue, *request, translated, pieces);
@@ -183,13 +180,9 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
       if (bad != nullptr) *bad = request;
       break;
     }
-    any = true;
   }
-  // A doorbell behind no request is a complaint of the model's.
-  if (any) {
-    ring.ring();
-    here.host().polls_after_doorbell();
-  }
+  ring.ring();
+  here.host().polls_after_doorbell();
   here.poll_events_if_any();
   return error;
 }

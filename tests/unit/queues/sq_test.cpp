@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/sq.hpp>
 #include <freehca/work_requests/send_request.hpp>
 
@@ -43,6 +44,12 @@ struct sq_test : ::testing::Test {
   image<wqe_ctrl> control(std::uint32_t n) { return memory.read<wqe_ctrl>(entry(n)); }
   image<wqe_data> data(std::uint32_t n, std::size_t at) {
     return memory.read<wqe_data>(entry(n) + at);
+  }
+  /// True if ring() writes the doorbell.
+  bool rings() {
+    doorbells.clear();
+    queue.ring();
+    return doorbells.word(uar::send_doorbell) != 0;
   }
   std::vector<std::byte> ring_bytes() { return {memory.at(0), memory.at(shape.bytes())}; }
 };
@@ -170,6 +177,67 @@ TEST_F(sq_test, a_queue_that_takes_no_posts_is_not_rung) {
   EXPECT_NE(doorbells.word(uar::send_doorbell), 0u);
   queue.close();
   queue.ring();
+}
+
+TEST_F(sq_test, is_rung_only_if_something_was_posted_since_the_last_doorbell) {
+  make(4, 1, 16);
+  const send too_long{.data = {0, (1u << 20) + 1, 0}};
+  EXPECT_FALSE(rings()) << "nothing was posted yet";
+  ASSERT_TRUE(queue.post(nop{}).ok());
+  EXPECT_TRUE(rings());
+  EXPECT_FALSE(rings());
+  const nop two[2];
+  EXPECT_EQ(queue.post_many(two, 0), 0u);
+  EXPECT_FALSE(rings());
+  EXPECT_EQ(queue.post_many(two, 2), 2u);
+  EXPECT_TRUE(rings());
+  EXPECT_FALSE(rings());
+  ASSERT_TRUE(queue.post_and_ring(nop{}).ok());
+  EXPECT_FALSE(rings()) << "the post has rung";
+  EXPECT_NE(queue.retire(3), nullptr);
+
+  EXPECT_FALSE(queue.post(too_long).ok());
+  EXPECT_FALSE(rings()) << "the only post was refused";
+  ASSERT_TRUE(queue.post(nop{}).ok());
+  EXPECT_FALSE(queue.post(too_long).ok());
+  EXPECT_TRUE(rings()) << "a post ahead of the refused one was not";
+  EXPECT_NE(queue.retire(4), nullptr);
+  ASSERT_TRUE(queue.post(nop{}).ok());
+  ASSERT_TRUE(queue.post_and_ring(nop{}).ok());
+  EXPECT_FALSE(rings()) << "one doorbell is for all posts ahead of it";
+
+  ASSERT_TRUE(queue.post(nop{}).ok());
+  EXPECT_NE(queue.retire(7), nullptr) << "the device may execute it at once";
+  queue.reset();
+  queue.accept(true);
+  EXPECT_FALSE(rings());
+}
+
+TEST_F(sq_test, a_push_leaves_nothing_to_ring_for) {
+  make(4, 1, 200);
+  std::vector<std::uint64_t> page(16);  // a register of two halves, each of one block
+  blueflame by;
+  ASSERT_TRUE(by.open({reinterpret_cast<std::byte*>(page.data()), 128}).ok());
+  doorbells.clear();
+  ASSERT_TRUE(queue.post_and_push(by, nop{}).ok());
+  EXPECT_EQ(doorbells.word(uar::send_doorbell), 0u);
+  EXPECT_NE(page[0], 0u);
+  EXPECT_FALSE(rings());
+  const std::array<std::byte, 200> payload{};
+  ASSERT_TRUE(queue.post_and_push(by, send_inline{.data = {payload.data(), 200}}).ok());
+  EXPECT_NE(doorbells.word(uar::send_doorbell), 0u) << "too long for the register";
+  EXPECT_FALSE(rings());
+}
+
+// The device counts the posts in 16 bits.
+TEST_F(sq_test, is_rung_for_each_post_however_many_there_were) {
+  make(4, 1, 0);
+  for (std::uint32_t i = 0; i < 3u << 16; ++i) {
+    ASSERT_TRUE(queue.post(nop{}).ok());
+    ASSERT_TRUE(rings()) << i;
+    ASSERT_NE(queue.retire(static_cast<std::uint16_t>(i)), nullptr);
+    ASSERT_FALSE(rings()) << i;
+  }
 }
 
 TEST_F(sq_test, what_does_not_fit_leaves_the_ring_alone) {

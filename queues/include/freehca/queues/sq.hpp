@@ -70,7 +70,8 @@ class sq {
   /// Allows or disallows post(). A queue pair allows it in RTS and in ERROR. open() and reset()
   /// disallow it. No effect on a queue that is not open.
   void accept(bool allowed) {
-    accepts_ = allowed && is_open();
+    bell_ &= unannounced;
+    if (!allowed || !is_open()) bell_ |= refused;
     next_.end = next_.at;
   }
 
@@ -96,9 +97,9 @@ class sq {
                                             request_flags flags = request_flags::signaled);
 
   /// Rings the doorbell, which tells the device that there are new WQEs. No effect while post() is
-  /// not allowed.
+  /// not allowed, or if nothing was posted since the last doorbell.
   void ring() {
-    if (accepts_) ring_doorbell();
+    if (bell_ == unannounced) ring_doorbell();
   }
 
   /// Calls post() and, if it succeeds, tells the device as ring() does.
@@ -160,6 +161,7 @@ class sq {
   };
 
   void ring_doorbell() {
+    bell_ = 0;
     barrier::dma_store_to_mmio_store();
     mmio::write_32(uar_, layouts::uar::send_doorbell, layouts::swap_be(doorbell_));
   }
@@ -233,8 +235,12 @@ class sq {
   std::size_t stride_ = 64;
   std::uint64_t opcodes_ = 0;
   std::uint32_t doorbell_ = 0;  // in the byte order of the register
-  std::uint16_t most_gather_ = 0;
   std::uint16_t most_inline_ = 0;
+  std::uint8_t most_gather_ = 0;  // fits, because a WQE has at most 1008 bytes
+  /// Two bits in one byte, so that ring() tests both at once.
+  std::uint8_t bell_ = refused;
+  static constexpr std::uint8_t unannounced = 1;  // no doorbell came after the last post
+  static constexpr std::uint8_t refused = 2;      // post() is not allowed
   mmio_region uar_;
   // The members from here on are not used by every post or completion.
   std::uint64_t most_message_bytes_ = 0;
@@ -242,7 +248,6 @@ class sq {
   std::uint32_t spare_ = 0;
   std::uint32_t most_posted_ = 0;
   std::uint8_t log_stride_ = 6;
-  bool accepts_ = false;
 };
 
 template <class Request>
@@ -285,6 +290,7 @@ inline bool sq::post_at_once(By& by, const Request& r, request_flags flags) {
     return false;
   store(next_, by, r, of, flags, 0);
   ++head_;
+  if constexpr (std::is_same_v<By, no_doorbell>) bell_ = unannounced;
   return true;
 }
 
@@ -299,6 +305,7 @@ status sq::post_slowly(By& by, const Request& r, request_flags flags) {
   if (next_.at == next_.end) FREEHCA_TRY(prepare());
   store(next_, by, r, of, flags, 0, of.bytes != 0);
   ++head_;
+  if constexpr (std::is_same_v<By, no_doorbell>) bell_ = unannounced;
   return {};
 }
 
@@ -328,6 +335,7 @@ inline unsigned sq::post_many(Requests requests, unsigned count, request_flags f
     const std::size_t posted = static_cast<std::size_t>(next.at - next_.at) >> log_stride_;
     next_ = next;
     head_ += static_cast<std::uint32_t>(posted);
+    if (posted != 0) bell_ = unannounced;
     done += posted;
     if (done == count) break;
     if (!post_slowly(none, requests[done], flags).ok()) break;
