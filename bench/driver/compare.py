@@ -73,8 +73,22 @@ CALLS = [
         for name in (
             "create a queue pair",
             "destroy a queue pair",
-            "register 1 MiB",
-            "deregister 1 MiB",
+        )
+    ],
+    *[
+        (name, parts)
+        for whose in ("", " of the program")
+        for verb in ("register", "deregister")
+        for whole in (f"{verb} 1 MiB{whose}",)
+        for name, parts in (
+            (whole, [whole]),
+            (f"{whole}, the kernel's mapping", [whole, f"-{whole}, the rest"]),
+            (f"{whole}, the rest", [f"{whole}, the rest"]),
+        )
+    ],
+    *[
+        (name, [name])
+        for name in (
             "register 1 MiB a second time",
             "deregister 1 MiB that stays registered",
             "bring-up",
@@ -93,7 +107,7 @@ COUNTS = [
 
 
 def runs_in(log):
-    """[{(driver, row): figure}], one for each run."""
+    """[{(driver, row): figures}], one for each run. Calls are measured several times in a run."""
     runs = []
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -103,25 +117,31 @@ def runs_in(log):
             if "run" in figure:
                 runs.append({})
             else:
-                runs[-1][figure["driver"], figure["row"]] = figure["instructions"]
+                key = figure["driver"], figure["row"]
+                runs[-1].setdefault(key, []).append(figure["instructions"])
     return runs
 
 
-def total(run, driver, parts):
-    """None where the driver has no such figure."""
-    figures = [run.get((driver, part.removeprefix("-"))) for part in parts]
-    if None in figures:
-        return None
-    return sum(-f if part.startswith("-") else f for f, part in zip(figures, parts))
+def totals(run, driver, parts):
+    """One figure for each time that the parts were measured; empty if the driver has no such
+    figure. A part that was measured once goes with each measurement of the others."""
+    measured = [run.get((driver, part.removeprefix("-")), []) for part in parts]
+    times = max(map(len, measured)) if all(measured) else 0
+    signs = [-1 if part.startswith("-") else 1 for part in parts]
+    return [
+        sum(sign * figures[min(i, len(figures) - 1)] for sign, figures in zip(signs, measured))
+        for i in range(times)
+    ]
 
 
 def rows_of(runs, names):
     for name, parts in names:
         row = {"row": name}
         for driver in (THEIRS, OURS):
-            figures = [total(run, driver, parts) for run in runs]
-            if None in figures:
+            of_runs = [totals(run, driver, parts) for run in runs]
+            if not all(of_runs):
                 continue
+            figures = [figure for of_run in of_runs for figure in of_run]
             row[driver] = round(statistics.median(figures), 1)
             if min(figures) != max(figures):
                 row.setdefault("differs", {})[driver] = [min(figures), max(figures)]
@@ -147,10 +167,10 @@ def spread(row):
 
 
 def print_rows(title, rows):
-    print(f"{title:<44} {THEIRS:>12} {OURS:>12} {'ratio':>6}")
+    print(f"{title:<54} {THEIRS:>12} {OURS:>12} {'ratio':>6}")
     for row in rows:
         ratio = f"{row['ratio']:.2f}" if "ratio" in row else "-"
-        line = f"{row['row']:<44} {text(row.get(THEIRS)):>12} {text(row.get(OURS)):>12} {ratio:>6}"
+        line = f"{row['row']:<54} {text(row.get(THEIRS)):>12} {text(row.get(OURS)):>12} {ratio:>6}"
         print(f"{line}  {spread(row)}".rstrip())
 
 

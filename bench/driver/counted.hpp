@@ -64,6 +64,7 @@ class idler {
 inline constexpr unsigned ring = 512;     ///< requests that the queues take
 inline constexpr unsigned at_once = 256;  ///< requests of the smaller of two rounds
 inline constexpr unsigned repetitions = 15;
+inline constexpr unsigned call_rounds = 3;  ///< times that each call into a kernel is measured
 inline constexpr unsigned message_bytes = 64;
 inline constexpr unsigned region_bytes = 1u << 20;
 
@@ -90,18 +91,18 @@ request_cost for_each_request(Round round) {
   return {median(post), median(poll)};
 }
 
-/// The same of calls into the kernel or to the firmware: `make` and `end` are each called n times;
-/// others' instructions are counted, device time is not. post: of make; poll: of end.
-template <class Make, class End>
-request_cost for_each_call(const idler& idle, unsigned n, Make make, End end) {
-  const auto round = [&](unsigned count) {
+/// The same of calls into the kernel or to the firmware: `make` and `end` are each called n times.
+/// `count` returns the instructions so far that count. post: of make; poll: of end.
+template <class Make, class End, class Count>
+request_cost for_each_call(const idler& idle, unsigned n, Make make, End end, Count count) {
+  const auto round = [&](unsigned calls) {
     round_cost c;
-    std::uint64_t began = idle.others();
-    for (unsigned i = 0; i < count; ++i) make(i);
-    c.post = idle.others() - began;
-    began = idle.others();
-    for (unsigned i = 0; i < count; ++i) end(i);
-    c.poll = idle.others() - began;
+    std::uint64_t began = count();
+    for (unsigned i = 0; i < calls; ++i) make(i);
+    c.post = count() - began;
+    began = count();
+    for (unsigned i = 0; i < calls; ++i) end(i);
+    c.poll = count() - began;
     return c;
   };
   idle.go_on();
@@ -114,6 +115,12 @@ request_cost for_each_call(const idler& idle, unsigned n, Make make, End end) {
   }
   idle.rest();
   return {median(made), median(ended)};
+}
+
+/// Counts others' instructions. Device time is not counted.
+template <class Make, class End>
+request_cost for_each_call(const idler& idle, unsigned n, Make make, End end) {
+  return for_each_call(idle, n, make, end, [&idle] { return idle.others(); });
 }
 
 }  // namespace freehca::bench
