@@ -8,9 +8,9 @@
 #     --at-a-time N, --latency-ns N, --post-ns N.
 #   context_memory [--queue-pairs N] [--alive N] [--seed N]
 #     how closely lent memory follows the queue pairs that are alive, in process
-#   driver [--runs N] [--json FILE] [--svg FILE]
+#   driver [--runs N] [--json FILE] [--svg FILE] [--check]
 #     instructions that our driver over VFIO and libmlx4 over mlx4_ib take for the same work, in one
-#     guest, with their ratio
+#     guest, with their ratio; the exit status is 0, or, with --check, 1 if a bound is missed
 #   lateness [--seconds N]
 #     how late a timer of the test guest is while another process has the adapter do what costs it
 #     most, and while it is idle
@@ -31,7 +31,7 @@ show_help_if_asked "$@"
 case ${1:-} in
   commands) known=' --in-process --queue-pairs --json --at-a-time --latency-ns --post-ns ' ;;
   context_memory) known=' --queue-pairs --alive --seed ' ;;
-  driver) known=' --runs --json --svg ' ;;
+  driver) known=' --runs --json --svg --check ' ;;
   lateness) known=' --seconds ' ;;
   programs) known=' --runs --json --check ' ;;
   rdma_write) known=' --rounds --device-server --doorbells ' ;;
@@ -113,10 +113,11 @@ fi
 if [[ $what == driver ]]; then
   runs=${given[--runs]:-3}
   [[ $runs =~ ^[1-9]$ ]] || die "bench driver: --runs is a number from 1 to 9"
-  files=()
+  options=()
   for option in --json --svg; do
-    [[ ! -v given[$option] ]] || files+=("$option" "$(realpath -m "${given[$option]}")")
+    [[ ! -v given[$option] ]] || options+=("$option" "$(realpath -m "${given[$option]}")")
   done
+  [[ ! -v given[--check] ]] || options+=(--check)
   cd "$FREEHCA_ROOT"
   need script build
   programs=(freehca_bench_driver_vfio freehca_bench_driver_linux)
@@ -127,9 +128,9 @@ if [[ $what == driver ]]; then
   case=tests/guest/cases/bench_driver.sh
   mapfile -t how < <(sed -n 's/^# options: //p' "$case" | xargs -n 1)
   step "bench: guest" "$FREEHCA_ROOT/dev" guest --script "$case" --env "RUNS=$runs" \
-    --timeout $((120 + runs * 120)) --program freehca_bench_driver_linux --program freehca_bench_driver_vfio "${how[@]}" ||
+    --timeout $((120 + runs * 180)) --program freehca_bench_driver_linux --program freehca_bench_driver_vfio "${how[@]}" ||
     die "the measurement in the guest failed"
-  exec /usr/bin/python3 -B bench/driver/compare.py "$FREEHCA_LOGS/bench-guest.log" "${files[@]}"
+  exec /usr/bin/python3 -B bench/driver/compare.py "$FREEHCA_LOGS/bench-guest.log" "${options[@]}"
 fi
 in_process=${given[--in-process]:-no}
 unset 'given[--in-process]'

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""compare.py LOG [--json FILE] [--svg FILE]: prints what the guest measured, a line of JSON in LOG
-for each figure, as a table of instructions with the ratio of our driver's to libmlx4's. The figures
-of the data path have to be the same in all runs; those of calls into a kernel are medians.
+"""compare.py LOG [--check] [--page] [--json FILE] [--svg FILE]: prints what the guest measured, a
+line of JSON in LOG for each figure, as a table of instructions with the ratio of our driver's to
+libmlx4's. The figures of the data path have to be the same in all runs; those of calls into a
+kernel are medians. --check prints each bound that is missed (bounds.py); the exit status is 1 if
+there is one. --page prints the table as docs/bench-driver.md has it, and nothing else.
 """
 import argparse
 import html
@@ -11,7 +13,9 @@ import json
 import statistics
 import sys
 
-OURS, THEIRS = "freehca", "libmlx4"
+import bounds
+from bounds import OURS, THEIRS
+
 # Of each row: its name, and the figures that are added up in it, or taken away ("-").
 DATA_PATH = [
     ("post", ["post"]),
@@ -174,6 +178,14 @@ def print_rows(title, rows):
         print(f"{line}  {spread(row)}".rstrip())
 
 
+def print_page(rows):
+    print(f"{bounds.HEAD}\n| --- | ---: | ---: | ---: |")
+    for row in rows:
+        figures = [text(row[driver]) if driver in row else "" for driver in (THEIRS, OURS)]
+        ratio = f"{row['ratio']:.2f} " if "ratio" in row else ""
+        print(f"| {row['row']} | {figures[0]} | {figures[1]} | {ratio}|")
+
+
 def chart(rows):
     """A bar for each ratio, with a line where both are equal."""
     rows = [row for row in rows if "ratio" in row]
@@ -209,6 +221,8 @@ def chart(rows):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("log")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--page", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--svg")
     options = parser.parse_args()
@@ -216,6 +230,9 @@ def main():
     if not runs or not all((d, "bring-up") in run for run in runs for d in (OURS, THEIRS)):
         sys.exit(f"bench: {options.log} has no result of both drivers")
     data, calls, counts = (list(rows_of(runs, names)) for names in (DATA_PATH, CALLS, COUNTS))
+    if options.page:
+        print_page(data + calls + counts)
+        return 0
     print_rows("instructions for each request", data)
     print()
     print_rows("instructions, the kernel's among them", calls)
@@ -239,7 +256,15 @@ def main():
     if options.svg:
         with open(options.svg, "w", encoding="utf-8") as file:
             file.write(chart(data + calls))
+    if not options.check:
+        return 0
+    page = bounds.PAGE.read_text(encoding="utf-8")
+    wrong = bounds.missed(data + counts, calls, page, bounds.EVENT_BEFORE)
+    print("\n".join(["", *(f"missed: {line}" for line in wrong)] if wrong else ["all bounds hold"]))
+    if wrong:
+        print("docs/bench-driver.md, Bounds: what they are, and how a new figure is recorded")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

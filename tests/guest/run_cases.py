@@ -15,7 +15,8 @@ A case is a script in cases/ that runs in the guest; comment lines at its head s
                               missing
     # mostly: waits           it leaves the processors idle for most of its time
     # then: COMMAND           on the host, relative to the checkout, when the guest has passed; the
-                              case fails with it
+                              case fails with it; what the guest printed is in
+                              build/logs/guest-CASE.log
     # again: NAME TIER ARGUMENTS   once more, as CASE_NAME in that tier, with these arguments too
 In options and in this command FILE stands for the path of a file that both share.
 Exit status 0: passed; 77: skipped, the reason being its last line of output; else failed.

@@ -3,10 +3,13 @@
 # Copyright the freehca authors
 # Our driver over VFIO and libmlx4 over mlx4_ib do the same work, in one boot, in turns, RUNS times
 # each. Every figure is a line of JSON, which bench/driver/compare.py reads; `./dev bench driver`
-# has three runs. The guest's clock counts instructions.
+# has three runs. The guest's clock counts instructions. One run is enough for the bounds: the
+# figures of requests are the same in each run, and each call is measured three times in a run.
 # program: freehca_bench_driver_linux freehca_bench_driver_vfio
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --icount
+# timeout: 360
+# then: /usr/bin/python3 -B bench/driver/compare.py --check build/logs/guest-bench_driver.log
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
