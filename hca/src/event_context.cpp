@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/event_context.hpp>
 
+#include <freehca/hca/objects/number_directory.hpp>
+
 namespace freehca {
 
 using layouts::event_type;
@@ -61,10 +63,8 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
     case event_type::completion: {
       ++statistics_.completions;
       const auto c = as_type<layouts::eqe_completion>(e);
-      if (sinks_.completion != nullptr)
-        sinks_.completion(sinks_.context,
-                          static_cast<std::uint32_t>(c.get<&layouts::eqe_completion::cqn>()));
-      return;
+      return notice(static_cast<std::uint32_t>(c.get<&layouts::eqe_completion::cqn>()),
+                    {.what = object_event::family::completion});
     }
     case event_type::command_completion: {
       ++statistics_.commands;
@@ -101,10 +101,10 @@ void event_context::dispatch_to_object(const layouts::image<layouts::eqe>& e) {
   const event_subject subject = subject_of(e);
   switch (subject.of) {
     case event_subject::kind::completion_queue:
-      if (sinks_.cq_error != nullptr)
-        sinks_.cq_error(sinks_.context, subject.number,
-                        as_type<layouts::eqe_cq_error>(e).get<&layouts::eqe_cq_error::syndrome>());
-      return;
+      return notice(
+          subject.number,
+          {.what = object_event::family::cq_error,
+           .syndrome = as_type<layouts::eqe_cq_error>(e).get<&layouts::eqe_cq_error::syndrome>()});
     case event_subject::kind::queue_pair:
       if (sinks_.qp != nullptr) sinks_.qp(sinks_.context, subject.number, type);
       return;
@@ -114,6 +114,12 @@ void event_context::dispatch_to_object(const layouts::image<layouts::eqe>& e) {
     case event_subject::kind::none:
       ++statistics_.unknown;
   }
+}
+
+void event_context::notice(std::uint32_t cqn, const object_event& event) {
+  if (sinks_.completion_queues == nullptr) return;
+  object_record* const queue = sinks_.completion_queues->find(cqn);
+  if (queue != nullptr) queue->what->notice(*sinks_.objects, *queue, event);
 }
 
 event_subject subject_of(const layouts::image<layouts::eqe>& event) {

@@ -38,7 +38,6 @@ OPERATION = "the end of the operation"
 KINDS = {STEP, COMMAND, OPERATION}
 
 USERS = "the user's callback"
-SINK = "from the event queue to the objects"
 MESSAGE = "a message between an object's owner and the control owner"
 # Of each path: its title, the goals and the ceilings, and its calls by pointer. A call is a file
 # and the text of its line; the third column says what it is. In the file of operation::complete(),
@@ -75,13 +74,12 @@ PATHS = [
         function="paths_event",
         title="one completion event",
         files=5,
-        most_files=12,
-        most_called=3,
+        most_files=11,
+        most_called=2,
         calls=2,
-        most_calls=3,
+        most_calls=2,
         known=[
-            Known(HCA + "event_context.cpp", "sinks_.completion(", SINK),
-            Known(OBJECTS + "events.cpp", "what->notice(", "the table of the kind"),
+            Known(HCA + "event_context.cpp", "what->notice(", "the table of the kind"),
             Known(HCA + "kinds/completion_queue.cpp", "to.completion(", USERS),
         ],
     ),

@@ -22,14 +22,8 @@ void verbs::notice(object_record* object, const object_event& event) {
 event_sinks verbs::sinks() {
   event_sinks sinks;
   sinks.context = this;
-  sinks.completion = [](void* self, std::uint32_t cqn) noexcept {
-    verbs& v = verbs_at(self);
-    v.notice(v.completion_queues_.find(cqn), {.what = family::completion});
-  };
-  sinks.cq_error = [](void* self, std::uint32_t cqn, layouts::cq_error_syndrome why) noexcept {
-    verbs& v = verbs_at(self);
-    v.notice(v.completion_queues_.find(cqn), {.what = family::cq_error, .syndrome = why});
-  };
+  sinks.completion_queues = &completion_queues_;
+  sinks.objects = this;
   sinks.qp = [](void* self, std::uint32_t qpn, layouts::event_type type) noexcept {
     verbs& v = verbs_at(self);
     const queues::qp_rings* const rings = v.queue_pairs_.find(qpn);

@@ -16,6 +16,8 @@
 
 namespace freehca {
 
+struct object_event;
+
 /// One event queue with its interrupt vector. The device creates and destroys it. One owner thread
 /// polls it; device::poll() polls the asynchronous queue. Events go to the sinks. Command
 /// completions go to the channel. Not copyable, because members are atomic.
@@ -82,6 +84,7 @@ class event_context {
   bool ending() const { return ending_.load(std::memory_order_relaxed); }
   void dispatch(const layouts::image<layouts::eqe>& entry);
   void dispatch_to_object(const layouts::image<layouts::eqe>& entry);
+  void notice(std::uint32_t cqn, const object_event& event);
 
   queues::eq ring_;
   channel* commands_ = nullptr;

@@ -13,15 +13,18 @@
 
 namespace freehca {
 
+class number_directory;
+class verbs;
+
 /// The callbacks for events. Each may be null. event_context::poll() of the event queue calls them,
 /// on the thread of the queue's owner. Numbers are as the device wrote them. The receiver must
 /// check them.
 struct event_sinks {
   void* context = nullptr;
-  /// An armed completion queue has a completion. The receiver must arm it again.
-  void (*completion)(void* context, std::uint32_t cqn) noexcept = nullptr;
-  void (*cq_error)(void* context, std::uint32_t cqn,
-                   layouts::cq_error_syndrome syndrome) noexcept = nullptr;
+  /// The completion queues of `objects`. They need no callback: the event queue finds the
+  /// completion queue of an event and calls notice() of its kind. If null, the events are dropped.
+  const number_directory* completion_queues = nullptr;
+  verbs* objects = nullptr;
   /// path_migrated, communication_established, sq_drained, srq_last_wqe, wq_*,
   /// path_migration_failed
   void (*qp)(void* context, std::uint32_t qpn, layouts::event_type type) noexcept = nullptr;
