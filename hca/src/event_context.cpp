@@ -57,7 +57,6 @@ unsigned event_context::poll(unsigned limit) {
 
 void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
   ++statistics_.events;
-  if (device_.relay != nullptr && device_.relay(device_.context, e)) return;
   const event_type type = e.get<&layouts::eqe::event_type>();
   switch (type) {
     case event_type::completion: {
@@ -97,6 +96,7 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
 }
 
 void event_context::dispatch_to_object(const layouts::image<layouts::eqe>& e) {
+  if (device_.relay != nullptr && device_.relay(device_.context, e)) return;
   const event_type type = e.get<&layouts::eqe::event_type>();
   const event_subject subject = subject_of(e);
   switch (subject.of) {
