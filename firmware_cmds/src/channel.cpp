@@ -57,16 +57,17 @@ void channel::close() {
   slot_count_ = 0;
 }
 
-unsigned channel::poll() {
+unsigned channel::poll(std::uint64_t now) {
   FREEHCA_ASSERT(!polling_);
   if (polling_) return 0;
   polling_ = true;
   reactor_.begin_poll();
   if (is_open()) {
     if (register_ != nullptr && failure_.ok()) look_at_register();
-    reactor_.expire(platform_.now());
+    reactor_.expire(now);
   }
   const unsigned completed = reactor_.deliver();
+  // Callbacks have run since `now`. The time limit of a command must not begin before its posting.
   if (is_open() && queued_ > 0) post_queued(platform_.now());
   polling_ = false;
   return completed;
@@ -199,7 +200,7 @@ void channel::end(command& c, status outcome) {
   c.client_ = nullptr;
   if (!outcome.ok()) outcome = outcome.at(static_cast<unsigned>(c.request.opcode));
   reactor_.end(c, outcome);
-  if (platform_.operations == nullptr || platform_.operations->trace == nullptr) return;
+  if (!traces()) return;
   trace_record record;
   record.opcode = static_cast<std::uint16_t>(c.request.opcode);
   record.opcode_modifier = c.request.opcode_modifier;

@@ -31,7 +31,7 @@ void channel::submit(command_client& client, command& c) {
   ++statistics_.submitted;
 
   const bool admitted = is_open() && (&client == &own_ || admits_clients_);
-  c.queued_at_ = is_open() ? platform_.now() : 0;
+  c.queued_at_ = is_open() && traces() ? platform_.now() : 0;
   const command_request& r = c.request;
   using form = command_request::form;
   const bool sound = r.opcode_modifier <= 0xf && static_cast<unsigned>(r.opcode) <= 0xfff &&

@@ -55,14 +55,10 @@ bool context_tables::idle() const {
          unmap_pending_.empty();
 }
 
-unsigned context_tables::poll() {
-  if (!is_open()) return 0;
+unsigned context_tables::poll(std::uint64_t now) {
   // poll() is called with each device::poll(). Check the waiting requests only if something has
   // happened.
-  const std::uint64_t next = next_work();
-  if (next == clock::never) return 0;
-  const std::uint64_t now = platform_.now();
-  if (next > now) return 0;
+  if (!is_open() || next_work() > now) return 0;
   if (!spares_.empty() && now >= spares_due_) release_spares();
   fresh_ = false;
   const unsigned ended = finish_requests();

@@ -149,15 +149,16 @@ unsigned device::poll() {
   // An operation that was started on a closed device must end too.
   if (state_ == device_state::closed) return control_.commands.poll();
   unsigned handled = control_.reactor.mail.take();
-  // The clock is read once, because reading it costs more than a poll that finds nothing.
+  // The clock is read once, because reading it costs more than a poll that finds nothing. It is
+  // read before the events, so that an answer that came before its deadline is among them.
   const std::uint64_t now = setup_.platform.now();
   if (events_[0].is_open()) handled += events_[0].poll();
   // Expire deadlines after the events: if the answer to a command is among the events, the command
   // is not overdue.
   control_.reactor.expire(now);
-  handled += control_.commands.poll();
+  handled += control_.commands.poll(now);
   if (state_ == device_state::closed) return handled;  // a callback has closed the device
-  handled += control_.contexts.poll();
+  handled += control_.contexts.poll(now);
   check_health(now);
   refresh_ports(now);
   if (state_ == device_state::in_doubt) wait_for_late_answers();

@@ -92,7 +92,9 @@ class channel {
   /// asynchronous event queue first. Otherwise a command whose completion is already in the event
   /// queue may time out. Returns the number of operations completed. A doubt that ends counts as
   /// one.
-  unsigned poll();
+  unsigned poll() { return poll(is_open() ? platform_.now() : 0); }
+  /// The same for a caller that has read the clock, before it drained the asynchronous event queue.
+  unsigned poll(std::uint64_t now);
 
   /// use_events() switches to event mode. At most `limit` commands (1 << log_max_outstanding_cmd of
   /// QUERY_FW) are then in flight or in doubt, and at most as many as there are slots.
@@ -182,6 +184,9 @@ class channel {
   void end(command& c, status outcome);
   void end_in_doubt(command& c, status outcome);
   void free_slot(command_slot& s);
+  bool traces() const {
+    return platform_.operations != nullptr && platform_.operations->trace != nullptr;
+  }
   static void settle(operation& slot, void* self) noexcept;
 
   dma_region input_mailbox(const command_slot& s) const {

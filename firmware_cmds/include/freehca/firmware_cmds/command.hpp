@@ -114,7 +114,7 @@ class command : public operation, public list_place<channel> {
   key_line line_;                     // in use while the command is queued and first on its object
   std::uint64_t output_immediate_ = 0;
   std::uint64_t order_ = 0;      // place in the order of submission
-  std::uint64_t queued_at_ = 0;  // nanoseconds
+  std::uint64_t queued_at_ = 0;  // nanoseconds; 0 without a trace
   std::uint64_t posted_at_ = 0;  // nanoseconds; 0: never
 };
 

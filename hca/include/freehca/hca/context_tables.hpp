@@ -91,8 +91,8 @@ class context_tables {
   void release_spares();
 
   /// Completes the requests that have ended, and starts the next commands. Called by the device's
-  /// poll(). Returns the number of operations completed.
-  unsigned poll();
+  /// poll(), which has read the clock. Returns the number of operations completed.
+  unsigned poll(std::uint64_t now);
   bool idle() const;
   /// The time at which poll() has work. 0 if a command can be started or a request can end, else
   /// the time at which spare blocks are taken back, or clock::never.
