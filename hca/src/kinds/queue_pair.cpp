@@ -14,7 +14,7 @@ namespace {
 
 std::uint64_t opcodes_for(const queue_pair_attributes& a, const queue_pair_service& service,
                           const capabilities& can) {
-  return service.opcodes(can) & ~(a.masked_atomics ? 0 : queues::opcodes_of_masked_atomics());
+  return opcodes_of(service, can) & ~(a.masked_atomics ? 0 : queues::opcodes_of_masked_atomics());
 }
 
 /// Sets the shapes of the rings.
@@ -47,6 +47,22 @@ status shape(queue_pair& pair, const queue_pair_attributes& a, verbs& in) {
 }
 
 }  // namespace
+
+const queue_pair_service* service_of(qp_service code) {
+  for (const queue_pair_service& s : queue_pair_services)
+    if (s.code == code) return &s;
+  return nullptr;
+}
+
+std::uint64_t opcodes_of(const queue_pair_service& service, const capabilities& can) {
+  std::uint64_t opcodes = service.opcodes;
+  if (!can.has(dev_cap_flag::atomic)) opcodes &= ~queues::opcodes_of_atomics();
+  if (!can.has(bmme_flag::fast_register) || !can.has(bmme_flag::local_invalidate))
+    opcodes &= ~queues::opcodes_of_memory_management();
+  if (!can.has(bmme_flag::remote_invalidate))
+    opcodes &= ~queues::opcode_bit(wqe_opcode::send_inval);
+  return opcodes;
+}
 
 status queue_pair::plan(verbs& in, const attributes& a, creation<creating>&) {
   service = service_of(a.service);

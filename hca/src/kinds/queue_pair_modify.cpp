@@ -45,26 +45,14 @@ constexpr std::uint32_t rights = qp_optpar::rre | qp_optpar::rwe | qp_optpar::ra
                         peer = qp_optpar::primary_path | qp_optpar::sched_queue |
                                qp_optpar::pkey_index;
 
-/// The opcodes of memory management that the device supports.
-std::uint64_t memory_opcodes(const capabilities& can) {
-  return can.has(bmme_flag::fast_register) && can.has(bmme_flag::local_invalidate)
-             ? queues::opcodes_of_memory_management()
-             : 0;
-}
+}  // namespace
 
-constexpr queue_pair_service known_services[] = {
+const queue_pair_service queue_pair_services[] = {
     {.code = qp_service::rc,
      .header_bytes = queues::rdma_header_bytes,
      .most_message_bytes = 0,
-     .opcodes =
-         [](const capabilities& can) {
-           return queues::opcodes_of_a_connection(can.has(dev_cap_flag::atomic)) |
-                  memory_opcodes(can) |
-                  (can.has(dev_cap_flag::atomic) ? queues::opcodes_of_masked_atomics() : 0) |
-                  (can.has(bmme_flag::remote_invalidate)
-                       ? queues::opcode_bit(wqe_opcode::send_inval)
-                       : 0);
-         },
+     .opcodes = queues::opcodes_of_a_connection(true) | queues::opcodes_of_memory_management() |
+                queues::opcodes_of_masked_atomics() | queues::opcode_bit(wqe_opcode::send_inval),
      .to = {{FREEHCA_ROWS(remote_read, remote_write), qp_optpar::pkey_index | rights},
             {FREEHCA_ROWS(min_rnr_timer, receive_psn),
              peer | qp_optpar::rra_max | qp_optpar::min_rnr_nak | rights},
@@ -75,20 +63,20 @@ constexpr queue_pair_service known_services[] = {
      .header_bytes = queues::rdma_header_bytes,
      .most_message_bytes = 0,
      .opcodes =
-         [](const capabilities& can) {
-           return queues::opcodes_of_an_unreliable_connection() | memory_opcodes(can);
-         },
+         queues::opcodes_of_an_unreliable_connection() | queues::opcodes_of_memory_management(),
      .to = {{FREEHCA_ROWS(remote_write, remote_write), qp_optpar::pkey_index | qp_optpar::rwe},
             {FREEHCA_ROWS(remote_write, receive_psn), peer | qp_optpar::rwe},
             {FREEHCA_ROWS(send_psn, send_psn), 0}}},
     {.code = qp_service::ud,
      .header_bytes = queues::datagram_header_bytes,
      .most_message_bytes = 4096,
-     .opcodes = [](const capabilities&) { return queues::opcodes_of_datagrams(); },
+     .opcodes = queues::opcodes_of_datagrams(),
      .to = {{FREEHCA_ROWS(qkey, qkey), qp_optpar::pkey_index | qp_optpar::qkey},
             {FREEHCA_ROWS(path_mtu, path_mtu), qp_optpar::pkey_index},
             {FREEHCA_ROWS(send_psn, send_psn), 0}}}};
 #undef FREEHCA_ROWS
+
+namespace {
 
 image<qpc> common(const queue_pair& pair, qp_state to) {
   image<qpc> c;
@@ -109,7 +97,7 @@ image<qpc> common(const queue_pair& pair, qp_state to) {
   }
   // Without this bit the device refuses fast registration, whatever the opcodes are. Linux 6.1 sets
   // the bit for every queue pair of the kernel.
-  c.set<&qpc::fre>((pair.service->opcodes(pair.owner->adapter().capabilities()) &
+  c.set<&qpc::fre>((opcodes_of(*pair.service, pair.owner->adapter().capabilities()) &
                     queues::opcodes_of_memory_management()) != 0);
   c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);
   if (to != qp_state::init) return c;
@@ -215,12 +203,6 @@ connection_attributes with_those_of_init(queue_pair& pair, qp_state to, connecti
 }
 
 }  // namespace
-
-const queue_pair_service* service_of(qp_service code) {
-  for (const queue_pair_service& s : known_services)
-    if (s.code == code) return &s;
-  return nullptr;
-}
 
 void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
                               const connection_attributes& a) {

@@ -43,6 +43,11 @@ constexpr std::uint64_t opcodes_of_masked_atomics() {
   using o = layouts::wqe_opcode;
   return opcode_bit(o::masked_atomic_cs) | opcode_bit(o::masked_atomic_fa);
 }
+/// The opcodes that need an adapter with atomics.
+constexpr std::uint64_t opcodes_of_atomics() {
+  return (opcodes_of_a_connection(true) & ~opcodes_of_a_connection(false)) |
+         opcodes_of_masked_atomics();
+}
 /// The opcodes of the initiator of an extended connection (XRC), if a reliable connection has the
 /// opcodes `of_a_connection`. Requests that reach the peer have the form that names a shared
 /// receive queue.

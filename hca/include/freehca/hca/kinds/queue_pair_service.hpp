@@ -18,17 +18,21 @@ struct queue_pair_transition {
   std::uint32_t optional_fields;  ///< qp_mailbox::opt_param_mask
 };
 
-/// The properties in which the transport services of queue pairs differ. queue_pair_modify.cpp has
-/// a constant for each service.
+/// The properties in which the transport services of queue pairs differ.
 struct queue_pair_service {
   layouts::qp_service code;
   std::size_t header_bytes;          ///< bytes of a send WQE in front of its data
   std::uint32_t most_message_bytes;  ///< 0: the limit of the device
-  /// The opcodes that may be posted, as in sq_resources::opcodes.
-  std::uint64_t (*opcodes)(const capabilities& can);
-  queue_pair_transition to[3];  ///< to INIT, RTR and RTS
+  std::uint64_t opcodes;             ///< of the service on a device that has all of them
+  queue_pair_transition to[3];       ///< to INIT, RTR and RTS
 };
 
+/// A constant for each service, beside the table of attributes in queue_pair_modify.cpp.
+extern const queue_pair_service queue_pair_services[3];
+
+/// The opcodes that may be posted, as in sq_resources::opcodes: those of the service that the
+/// device has too.
+std::uint64_t opcodes_of(const queue_pair_service& service, const capabilities& can);
 /// Returns null if the driver does not have the service.
 const queue_pair_service* service_of(layouts::qp_service code);
 
