@@ -85,54 +85,61 @@ void number_allocator::end_rest(const run& r) {
   if (r.first < lowest_) lowest_ = r.first;
 }
 
-/// Returns the first unit of the lowest free run, or end_ if there is none.
-std::uint32_t number_allocator::search(std::uint32_t units, std::uint32_t step,
-                                       const number_filter* filter) {
+bool number_allocator::end_rests() {
+  bool any = false;
+  for (run& r : resting_) {
+    any = any || r.units != 0;
+    end_rest(r);
+    r = {};
+  }
+  return any;
+}
+
+/// Returns the first unit of the lowest free run from unit `from` on, or end_ if there is none.
+std::uint32_t number_allocator::search(std::uint32_t from, std::uint32_t units,
+                                       std::uint32_t step) {
   // Rounds `u` up to a multiple of `step`, a power of two. Returns end_ or more if the result is
   // beyond the end or would overflow.
   const auto aligned = [this, step](std::uint32_t u) {
     return u > end_ - 1 || step - 1 > ~u ? end_ : (u + step - 1) & ~(step - 1);
   };
-  for (std::uint32_t u = aligned(first_free(lowest_)); u < end_ && units <= end_ - u;) {
+  for (std::uint32_t u = aligned(first_free(from < lowest_ ? lowest_ : from));
+       u < end_ && units <= end_ - u;) {
     const std::uint32_t taken = first_taken(u, u + units);
-    if (taken != u + units) {
-      u = aligned(first_free(taken));
-      continue;
-    }
-    if (filter == nullptr) return u;
-    const std::uint32_t first = u << log_unit_;
-    const std::uint32_t usable = filter->first_usable(filter->context, first, units << log_unit_);
-    if (usable == first) return u;
-    u = aligned((usable + (std::uint32_t{1} << log_unit_) - 1) >> log_unit_);
+    if (taken == u + units) return u;
+    u = aligned(first_free(taken));
   }
   return end_;
 }
 
-result<std::uint32_t> number_allocator::allocate(std::uint32_t count, std::uint32_t alignment,
-                                                 const number_filter* filter) {
+result<std::uint32_t> number_allocator::find(std::uint32_t count, std::uint32_t alignment,
+                                             std::uint32_t from) {
   const status none(driver_error::no_resource, static_cast<unsigned>(what_));
   if (used_ == nullptr || count == 0) return none;
-  const std::uint32_t units = (count + (std::uint32_t{1} << log_unit_) - 1) >> log_unit_;
+  const std::uint32_t units = units_of(count);
   const std::uint32_t step = alignment >> log_unit_ == 0 ? 1 : alignment >> log_unit_;
   if (units > end_ - first_) return none;
-
-  std::uint32_t at = search(units, step, filter);
-  if (at == end_) {
-    for (run& r : resting_) {
-      end_rest(r);
-      r = {};
-    }
-    at = search(units, step, filter);
-  }
+  std::uint32_t at = search(units_of(from), units, step);
+  if (at == end_ && end_rests()) at = search(0, units, step);
   if (at == end_) return none;
-  mark({at, units}, true);
-  out_ += units;
-  if (at == lowest_) lowest_ = at + units;
   return at << log_unit_;
 }
 
+void number_allocator::take(std::uint32_t first, std::uint32_t count) {
+  const run taken{first >> log_unit_, units_of(count)};
+  mark(taken, true);
+  out_ += taken.units;
+  if (taken.first == lowest_) lowest_ += taken.units;
+}
+
+result<std::uint32_t> number_allocator::allocate(std::uint32_t count, std::uint32_t alignment) {
+  const result<std::uint32_t> found = find(count, alignment, 0);
+  if (found.ok()) take(found.value(), count);
+  return found;
+}
+
 void number_allocator::free(std::uint32_t first, std::uint32_t count) {
-  const std::uint32_t units = (count + (std::uint32_t{1} << log_unit_) - 1) >> log_unit_;
+  const std::uint32_t units = units_of(count);
   const std::uint32_t unit = first >> log_unit_;
   FREEHCA_ASSERT(used_ != nullptr && unit >= first_ && unit < end_ && units <= end_ - unit);
   if (used_ == nullptr || unit < first_ || unit >= end_ || units > end_ - unit) return;

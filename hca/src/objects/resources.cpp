@@ -8,34 +8,25 @@ namespace freehca {
 
 namespace {
 
-/// The filter for the allocation of numbers. It skips numbers whose block of context memory is in
-/// doubt, or whose block the device did not give back. For an event owner, it also skips numbers
-/// whose place in the directory another number of this owner has.
-struct usable_numbers {
-  const context_tables& tables;
-  context_group group;
-  const number_allocator* numbers = nullptr;
-  const owner_link* link = nullptr;
-
-  number_filter filter() const {
-    return {[](const void* from, std::uint32_t first, std::uint32_t count) {
-              const auto& self = *static_cast<const usable_numbers*>(from);
-              for (;; ++first) {
-                first = self.tables.first_usable(self.group, first, count);
-                if (self.link == nullptr ||
-                    !self.numbers->has_alike(self.link->id(), first, self.link->places))
-                  return first;
-              }
-            },
-            this};
-  }
-};
-
 template <class T>
 status get(const result<T>& from, T& to) {
   if (!from.ok()) return from.error();
   to = from.value();
   return {};
+}
+
+/// Allocates numbers that have entries in context memory. Skips numbers whose block is in doubt, or
+/// whose block the device did not give back. For an event owner, it also skips numbers whose place
+/// in the directory another number of this owner has.
+status allocate_usable(number_allocator& numbers, std::uint32_t count, const context_tables& tables,
+                       context_group group, const owner_link* link, std::uint32_t& to) {
+  const auto first_usable = [&](std::uint32_t first, std::uint32_t places) {
+    for (;; ++first) {
+      first = tables.first_usable(group, first, places);
+      if (link == nullptr || !numbers.has_alike(link->id(), first, link->places)) return first;
+    }
+  };
+  return get(numbers.allocate(count, 1, first_usable), to);
 }
 
 }  // namespace
@@ -81,9 +72,8 @@ status verbs::plan_rings(queue_object& object, std::size_t ring_bytes, std::size
 status verbs::allocate(device_object& object, page_list& pages) {
   const kind_facts& facts = object.what->facts;
   number_allocator& numbers = device_->numbers().*facts.numbers;
-  const usable_numbers usable{device_->contexts(), facts.group, &numbers, link_};
-  const number_filter usable_number = usable.filter();
-  FREEHCA_TRY(get(numbers.allocate(1, 1, &usable_number), object.device_number));
+  const context_tables& tables = device_->contexts();
+  FREEHCA_TRY(allocate_usable(numbers, 1, tables, facts.group, link_, object.device_number));
   if (link_ != nullptr) numbers.set_owner(object.device_number, link_->id());
   if (object.what->has_rings) {
     auto& queue = static_cast<queue_object&>(object);
@@ -103,9 +93,8 @@ status verbs::allocate(device_object& object, page_list& pages) {
   object.at_risk.set_amount(lease_kind::mapping, count);
   object.at_risk.set_amount(lease_kind::buffer, count);
   if (count == 0) return {};
-  const usable_numbers mapped{device_->contexts(), context_group::mtt};
-  const number_filter usable_entries = mapped.filter();
-  return get(device_->numbers().mtts.allocate(count, 1, &usable_entries), object.translations);
+  return allocate_usable(device_->numbers().mtts, count, tables, context_group::mtt, nullptr,
+                         object.translations);
 }
 
 void verbs::free(device_object& object) {

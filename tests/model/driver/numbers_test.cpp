@@ -67,15 +67,14 @@ TEST_F(number_test, runs_are_aligned_and_whole_units) {
 TEST_F(number_test, what_the_filter_knows_to_be_unusable_is_passed_over) {
   open(0, 256);
   // 64 to 127 cannot be used.
-  const number_filter filter{[](const void*, std::uint32_t first, std::uint32_t count) {
-                               return first < 128 && first + count > 64 ? 128u : first;
-                             },
-                             nullptr};
-  for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(numbers.allocate(1, 1, &filter).value(), i);
-  EXPECT_EQ(numbers.allocate(1, 1, &filter).value(), 128u);
-  EXPECT_EQ(numbers.allocate(8, 8, &filter).value(), 136u);
-  for (unsigned i = 0; i < 119; ++i) EXPECT_TRUE(numbers.allocate(1, 1, &filter).ok());
-  EXPECT_FALSE(numbers.allocate(1, 1, &filter).ok());
+  const auto filter = [](std::uint32_t first, std::uint32_t count) {
+    return first < 128 && first + count > 64 ? 128u : first;
+  };
+  for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(numbers.allocate(1, 1, filter).value(), i);
+  EXPECT_EQ(numbers.allocate(1, 1, filter).value(), 128u);
+  EXPECT_EQ(numbers.allocate(8, 8, filter).value(), 136u);
+  for (unsigned i = 0; i < 119; ++i) EXPECT_TRUE(numbers.allocate(1, 1, filter).ok());
+  EXPECT_FALSE(numbers.allocate(1, 1, filter).ok());
   EXPECT_EQ(numbers.allocate().value(), 64u) << "for others they are free";
 }
 

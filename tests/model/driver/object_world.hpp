@@ -205,12 +205,11 @@ class object_world {
   void end_rests() {
     number_spaces& n = rig.adapter.numbers();
     for (number_allocator* space : {&n.qps, &n.cqs, &n.mpts, &n.mtts}) {
-      const number_filter far{[](const void*, std::uint32_t first, std::uint32_t) {
-                                return std::max(first, std::uint32_t{256});
-                              },
-                              nullptr};
+      const auto far = [](std::uint32_t first, std::uint32_t) {
+        return std::max(first, std::uint32_t{256});
+      };
       std::uint32_t numbers[number_allocator::resting];
-      for (std::uint32_t& number : numbers) number = space->allocate(1, 1, &far).value();
+      for (std::uint32_t& number : numbers) number = space->allocate(1, 1, far).value();
       for (const std::uint32_t number : numbers) space->free(number, 1);
     }
   }

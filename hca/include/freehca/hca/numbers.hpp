@@ -11,13 +11,6 @@
 
 namespace freehca {
 
-/// A filter for numbers that are free but cannot be used. first_usable returns the first number,
-/// from `first` on, such that `count` numbers from there on can be used.
-struct number_filter {
-  std::uint32_t (*first_usable)(const void* context, std::uint32_t first, std::uint32_t count);
-  const void* context;
-};
-
 /// Allocates object numbers, or aligned runs of them. It takes the lowest that are free, so that
 /// the objects in use share few pages of context memory. The caller provides the storage, with one
 /// bit per unit. A freed run rests until `resting` more runs were freed, so that late events of the
@@ -26,7 +19,8 @@ struct number_filter {
 ///
 /// The time of one call is bounded by the size of the table. allocate() makes at most two passes
 /// over the units, the second after it has ended the rest. A pass looks at no unit twice. One look
-/// covers all equal neighbours in a word of 64 units.
+/// covers all equal neighbours in a word of 64 units. With `first_usable`, the search starts again
+/// behind each run that cannot be used.
 class number_allocator {
  public:
   static constexpr unsigned resting = 32;
@@ -55,8 +49,20 @@ class number_allocator {
 
   /// Allocates `count` consecutive numbers. The first is a multiple of `alignment` (a power of two)
   /// and of the unit. Errors: driver_error::no_resource with the budget::item in `where`.
-  result<std::uint32_t> allocate(std::uint32_t count = 1, std::uint32_t alignment = 1,
-                                 const number_filter* filter = nullptr);
+  result<std::uint32_t> allocate(std::uint32_t count = 1, std::uint32_t alignment = 1);
+  /// The same without free numbers that cannot be used. first_usable(first, count) returns the
+  /// first number, from `first` on, such that `count` numbers from there on can be used.
+  template <class F>
+  result<std::uint32_t> allocate(std::uint32_t count, std::uint32_t alignment, F first_usable) {
+    for (std::uint32_t from = 0;;) {
+      const result<std::uint32_t> found = find(count, alignment, from);
+      if (!found.ok()) return found;
+      from = first_usable(found.value(), count);
+      if (from != found.value()) continue;
+      take(from, count);
+      return found;
+    }
+  }
   /// Frees the numbers of one allocate() of `count` numbers.
   void free(std::uint32_t first, std::uint32_t count = 1);
 
@@ -84,9 +90,17 @@ class number_allocator {
   };
   std::uint32_t first_taken(std::uint32_t unit, std::uint32_t end);
   std::uint32_t first_free(std::uint32_t unit);
-  std::uint32_t search(std::uint32_t units, std::uint32_t step, const number_filter* filter);
+  std::uint32_t units_of(std::uint32_t count) const {
+    return (count + (std::uint32_t{1} << log_unit_) - 1) >> log_unit_;
+  }
+  std::uint32_t search(std::uint32_t from, std::uint32_t units, std::uint32_t step);
+  /// Returns the lowest free run from the number `from` on. If there is none, ends the rest of all
+  /// runs and searches from the first number.
+  result<std::uint32_t> find(std::uint32_t count, std::uint32_t alignment, std::uint32_t from);
+  void take(std::uint32_t first, std::uint32_t count);
   void mark(const run& r, bool take);
   void end_rest(const run& r);
+  bool end_rests();  ///< false if no run was resting
 
   std::uint64_t* used_ = nullptr;
   std::uint8_t* owners_ = nullptr;
