@@ -63,7 +63,6 @@ PATHS = [
             # Of no kind that is allowed: this part only becomes shorter.
             Known("firmware_cmds/src/channel_queue.cpp", "encode(", "a command's input"),
             Known("hal/include/freehca/hal/platform.hpp", "operations->now(", "the clock"),
-            Known(OBJECTS + "object_operation.cpp", "what->resume(", "the table of the kind"),
             Known(OBJECTS + "verbs.cpp", "arrive(what)", MESSAGE),
         ],
     ),

@@ -257,7 +257,6 @@ bool object_operation::command_ended(status outcome) {
       if (!outcome.ok()) object.exists = false;
       if (!outcome.ok() || !stop_reason().ok()) return false;
       object.state = object_record::phase::live;
-      owner_->resume(object);
       finish(outcome);
       return true;
     default:

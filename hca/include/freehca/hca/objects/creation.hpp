@@ -63,7 +63,12 @@ class create_object : public object_operation {
   }
   static void finished(object_operation& op, status outcome) noexcept {
     auto& self = static_cast<create_object&>(op);
-    if (outcome.ok()) self.made_ = verbs::handle_of(static_cast<K&>(self.object()));
+    K& object = static_cast<K&>(self.object());
+    if (outcome.ok()) self.made_ = verbs::handle_of(object);
+    // The creation of an object that is not live was dropped.
+    if constexpr (requires { object.resume(); })
+      if (outcome.ok() && object.state == object_record::phase::live && self.owner().up())
+        object.resume();
   }
   creation<typename K::creating> creation_;
   union {
