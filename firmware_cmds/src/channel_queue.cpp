@@ -35,9 +35,10 @@ void channel::submit(command_client& client, command& c) {
   const command_request& r = c.request;
   using form = command_request::form;
   const bool sound = r.opcode_modifier <= 0xf && static_cast<unsigned>(r.opcode) <= 0xfff &&
-                     (r.input != form::mailbox || r.encode != nullptr) &&
-                     (r.output != form::mailbox || r.decode != nullptr) &&
-                     static_cast<unsigned>(r.lane) < lanes &&
+                     (r.input != form::mailbox || r.input_data != nullptr) &&
+                     (r.output != form::mailbox || r.output_data != nullptr) &&
+                     r.header_bytes + r.input_bytes <= int{mailbox::bytes} &&
+                     r.output_bytes <= mailbox::bytes && static_cast<unsigned>(r.lane) < lanes &&
                      static_cast<unsigned>(r.patience) < patience_classes;
   if (!sound || !failure_.ok() || !admitted) {
     ++statistics_.refused;
@@ -260,7 +261,7 @@ void channel::post(command& c, command_slot& s, std::uint64_t now) {
   using form = command_request::form;
   s.mailboxes = static_cast<std::uint8_t>((c.request.input == form::mailbox) +
                                           (c.request.output == form::mailbox));
-  fill_mailboxes(c, s);
+  fill_mailboxes(c.request, s);
 
   layouts::image<layouts::hcr> words;
   words
@@ -287,17 +288,19 @@ void channel::post(command& c, command_slot& s, std::uint64_t now) {
   mmio::write_32(hcr_, last, layouts::load_be<std::uint32_t>(words.data() + last));
 }
 
-void channel::fill_mailboxes(command& c, const command_slot& s) {
+void channel::fill_mailboxes(const command_request& r, const command_slot& s) {
   using form = command_request::form;
-  if (c.request.output == form::mailbox) {
+  if (r.output == form::mailbox) {
     mailbox::clear(output_mailbox(s).host);
     // A cache line of the mailbox that is written back later would overwrite the answer.
     cache::clean(output_mailbox(s).host, mailbox::bytes);
   }
-  if (c.request.input != form::mailbox) return;
-  mailbox::clear(input_mailbox(s).host);
-  c.request.encode(c, input_mailbox(s).host);
-  cache::clean(input_mailbox(s).host, mailbox::bytes);
+  if (r.input != form::mailbox) return;
+  std::byte* const box = input_mailbox(s).host;
+  mailbox::clear(box);
+  if (r.header_bytes != 0) dma::store_bytes(box, r.input_header, r.header_bytes);
+  dma::store_bytes(box + r.header_bytes, r.input_data, r.input_bytes);
+  cache::clean(box, mailbox::bytes);
 }
 
 }  // namespace freehca

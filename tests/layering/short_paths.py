@@ -61,7 +61,6 @@ PATHS = [
             Known("hal/src/operation.cpp", "f(*this, context_)", OPERATION, "user"),
             Known(OBJECTS + "object_operation.cpp", "finish_(*this", OPERATION),
             # Of no kind that is allowed: this part only becomes shorter.
-            Known("firmware_cmds/src/channel_queue.cpp", "encode(", "a command's input"),
             Known("hal/include/freehca/hal/platform.hpp", "operations->now(", "the clock"),
             Known(OBJECTS + "verbs.cpp", "arrive(what)", MESSAGE),
         ],

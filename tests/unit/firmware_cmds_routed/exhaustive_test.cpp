@@ -41,22 +41,22 @@ const char* name_of(happening h) {
 /// A command with an output mailbox and a lease.
 struct unit : command {
   unsigned starts = 0, completions = 0, doubts = 0, settlements = 0;
-  std::uint32_t decoded = 0;
+  std::byte output[4] = {};
   bool cancelled = false;  // since the last start
   lease what{
       lease_kind::page, 3,
       [](lease&, const settlement&, void* p) noexcept { ++static_cast<unit*>(p)->settlements; },
       this};
 
+  std::uint32_t decoded() const { return layouts::load_be<std::uint32_t>(output); }
   void start(channel& on, unsigned number) {
     if (starts++ != 0) restart();
     request.opcode = layouts::opcode::nop;
     request.input_modifier = number;
     request.output = command_request::form::mailbox;
-    request.decode = [](command& into, const std::byte* box) noexcept {
-      static_cast<unit&>(into).decoded = dma::load_be32(box);
-    };
-    decoded = 0;
+    request.output_data = output;
+    request.output_bytes = sizeof output;
+    std::fill(std::begin(output), std::end(output), std::byte{});
     cancelled = false;
     put_at_risk(what);
     then(
@@ -227,8 +227,8 @@ class small_world {
       device_.answer(status);
     }
     if (waits && status == 0 && o.by_event)
-      check(c.decoded == o.value, "a command decoded what is not its answer");
-    if (!waits && c.starts == o.start) check(c.decoded == 0, "a late answer was decoded");
+      check(c.decoded() == o.value, "a command decoded what is not its answer");
+    if (!waits && c.starts == o.start) check(c.decoded() == 0, "a late answer was decoded");
   }
   void repeat() {
     const auto ignored = [this] {

@@ -62,11 +62,14 @@ class random_use : public channel_test, public ::testing::WithParamInterface<uns
     if (chance(50)) c->request.key = {object_kind::qp, random() % 4};
     if (chance(30)) {
       c->request.input = command_request::form::mailbox;
-      c->request.encode = [](command&, std::byte* box) noexcept { dma::store_be32(box, 1); };
+      static constexpr std::byte one[4] = {{}, {}, {}, std::byte{1}};
+      c->request.input_data = one;
+      c->request.input_bytes = sizeof one;
     }
     if (chance(30)) {
       c->request.output = command_request::form::mailbox;
-      c->request.decode = [](command&, const std::byte*) noexcept {};
+      static std::byte unused;
+      c->request.output_data = &unused;
     }
     if (chance(10)) c->set_deadline(device.now + random() % second);
     client_of[(issued.size() - 1) % 4].submit(*c);

@@ -176,7 +176,7 @@ class channel {
   command* next_postable();
   command_slot* find_free_slot();
   void post(command& c, command_slot& s, std::uint64_t now);
-  void fill_mailboxes(command& c, const command_slot& s);
+  void fill_mailboxes(const command_request& r, const command_slot& s);
 
   // channel.cpp: the register, answers and ends
   bool look_at_register();

@@ -46,11 +46,6 @@ struct object_key {
 /// The contents of a command. The caller does not change them from submit() to completion.
 struct command_request {
   enum class form : std::uint8_t { none, immediate, mailbox };
-  /// Writes the input mailbox when the command is posted. Uses the dma accessors.
-  using encoder = void (*)(command& from, std::byte* box) noexcept;
-  /// Reads the output mailbox if the firmware answered with ok, before the command completes. Uses
-  /// the dma accessors.
-  using decoder = void (*)(command& into, const std::byte* box) noexcept;
 
   layouts::opcode opcode{};
   std::uint8_t opcode_modifier = 0;  ///< four bits
@@ -61,8 +56,11 @@ struct command_request {
   bool barrier = false;  ///< no other command is in flight beside this one
   std::uint32_t input_modifier = 0;
   std::uint64_t input_immediate = 0;  ///< with form::immediate
-  encoder encode = nullptr;           ///< with form::mailbox
-  decoder decode = nullptr;           ///< with form::mailbox
+  // With form::mailbox. The input is copied when the command is posted, header first. The output is
+  // copied before the command completes, if the firmware answered with ok.
+  const std::byte *input_header = nullptr, *input_data = nullptr;
+  std::byte* output_data = nullptr;
+  std::uint16_t header_bytes = 0, input_bytes = 0, output_bytes = 0;
   object_key key;
 };
 

@@ -25,10 +25,6 @@ namespace detail {
 template <class Header, class Entry>
 struct command_input<headed_sequence<Header, Entry>> : command_input<sequence<Entry>> {
   layouts::image<Header> header;
-  void write(std::byte* box) const {
-    mailbox::store(box, header);
-    command_input<sequence<Entry>>::write(box + Header::bytes);
-  }
 };
 }  // namespace detail
 

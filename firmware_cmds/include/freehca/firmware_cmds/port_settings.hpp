@@ -17,12 +17,12 @@ struct joined {};
 
 namespace detail {
 template <class First, class Second>
-struct command_input<joined<First, Second>> : command_input<First> {
+struct command_input<joined<First, Second>> {
+  static constexpr auto form = command_request::form::mailbox;
+  static constexpr std::size_t bytes = First::bytes + Second::bytes;
+  layouts::image<First> input;
   layouts::image<Second> extra;
-  void write(std::byte* box) const {
-    command_input<First>::write(box);
-    mailbox::store(box, extra, First::bytes);
-  }
+  static_assert(sizeof input == First::bytes);  // `extra` follows without a gap
 };
 }  // namespace detail
 

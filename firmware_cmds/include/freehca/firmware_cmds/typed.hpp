@@ -38,8 +38,8 @@ namespace detail {
 template <class Input>
 struct command_input {
   static constexpr auto form = command_request::form::mailbox;
+  static constexpr std::size_t bytes = Input::bytes;
   layouts::image<Input> input;
-  void write(std::byte* box) const { mailbox::store(box, input); }
 };
 template <>
 struct command_input<nothing> {
@@ -52,18 +52,14 @@ struct command_input<immediate> {
 template <class Entry>
 struct command_input<sequence<Entry>> {
   static constexpr auto form = command_request::form::mailbox;
-  const layouts::image<Entry>* entries = nullptr;
-  unsigned count = 0;
-  void write(std::byte* box) const {
-    for (unsigned i = 0; i < count; ++i) mailbox::store(box, entries[i], i * Entry::bytes);
-  }
+  static_assert(sizeof(layouts::image<Entry>) == Entry::bytes);
 };
 
 template <class Output>
 struct command_output {
   static constexpr auto form = command_request::form::mailbox;
+  static constexpr std::size_t bytes = Output::bytes;
   layouts::image<Output> output;
-  void read(const std::byte* box) { mailbox::load(box, output); }
 };
 template <>
 struct command_output<nothing> {
@@ -161,14 +157,20 @@ class firmware_command : public command,
     request.opcode = F::code;
     request.input = in::form;
     request.output = out::form;
-    if constexpr (in::form == command_request::form::mailbox)
-      request.encode = [](command& c, std::byte* box) noexcept {
-        static_cast<firmware_command&>(c).write(box);
-      };
-    if constexpr (out::form == command_request::form::mailbox)
-      request.decode = [](command& c, const std::byte* box) noexcept {
-        static_cast<firmware_command&>(c).read(box);
-      };
+    if constexpr (requires { in::header; }) {
+      request.input_header = in::header.data();
+      request.header_bytes = decltype(in::header)::bytes;
+    }
+    if constexpr (requires { in::bytes; }) {
+      static_assert(in::bytes <= mailbox::bytes);
+      request.input_data = in::input.data();
+      request.input_bytes = in::bytes;
+    }
+    if constexpr (requires { out::bytes; }) {
+      static_assert(out::bytes <= mailbox::bytes);
+      request.output_data = out::output.data();
+      request.output_bytes = out::bytes;
+    }
     aim(target...);
   }
 
@@ -193,9 +195,9 @@ class firmware_command : public command,
   }
   {
     FREEHCA_ASSERT(number > 0 && number <= F::input::most);
-    in::entries = first;
-    in::count = number <= F::input::most ? number : F::input::most;
-    request.input_modifier = in::count;
+    request.input_modifier = number <= F::input::most ? number : F::input::most;
+    request.input_data = first->data();
+    request.input_bytes = static_cast<std::uint16_t>(request.input_modifier * Entry::bytes);
   }
 };
 
