@@ -38,7 +38,6 @@ OPERATION = "the end of the operation"
 KINDS = {STEP, COMMAND, OPERATION}
 
 USERS = "the user's callback"
-MESSAGE = "a message between an object's owner and the control owner"
 # Of each path: its title, the goals and the ceilings, and its calls by pointer. A call is a file
 # and the text of its line; the third column says what it is. In the file of operation::complete(),
 # the target tells the two ends apart.
@@ -62,7 +61,6 @@ PATHS = [
             Known(OBJECTS + "object_operation.cpp", "finish_(*this", OPERATION),
             # Of no kind that is allowed: this part only becomes shorter.
             Known("hal/include/freehca/hal/platform.hpp", "operations->now(", "the clock"),
-            Known(OBJECTS + "verbs.cpp", "arrive(what)", MESSAGE),
         ],
     ),
     Path(

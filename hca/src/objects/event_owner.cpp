@@ -128,11 +128,12 @@ void verbs::stop_using() {
   each([](object_record& object) {
     if (object.what->suspend != nullptr) object.what->suspend(object);
   });
-  to_control(link_->has_stopped, [](crossing& c) noexcept {
+  const auto stopped = [](crossing& c) noexcept {
     owner_link& link = of_link::at(c);
     if (link.is == owner_link::owner_state::stopping) link.is = owner_link::owner_state::stopped;
     link.of.device_->go_on();
-  });
+  };
+  send(link_->has_stopped, stopped, device_->commands().reactor());
 }
 
 void verbs::release_device() {
@@ -141,7 +142,7 @@ void verbs::release_device() {
   event_relay::entry event;
   while (link_->events.take(event)) {
   }
-  to_control(link_->has_released, [](crossing& c) noexcept {
+  const auto released = [](crossing& c) noexcept {
     owner_link& link = of_link::at(c);
     link.is = owner_link::owner_state::released;
     // No step of this owner is under way any more that could still need them.
@@ -151,7 +152,8 @@ void verbs::release_device() {
         if (self.slabs_[k].what()->is_device_object)
           self.free(static_cast<device_object&>(self.slabs_[k].at(i)));
     self.device_->go_on();
-  });
+  };
+  send(link_->has_released, released, device_->commands().reactor());
 }
 
 void verbs::begin_anew() {

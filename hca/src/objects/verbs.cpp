@@ -128,16 +128,9 @@ void verbs::leave() {
   device_->set_sinks({});
 }
 
-void verbs::to_control(crossing& what, crossing::arrival arrive) {
-  if (link_ == nullptr) return arrive(what);
+void verbs::send(crossing& what, crossing::arrival arrive, reactor& to) {
   what.arrive = arrive;
-  device_->commands().reactor().mail.put(what);
-}
-
-void verbs::to_owner(crossing& what, crossing::arrival arrive) {
-  if (link_ == nullptr) return arrive(what);
-  what.arrive = arrive;
-  own_.mail.put(what);
+  to.mail.put(what);
 }
 
 unsigned verbs::poll() {
