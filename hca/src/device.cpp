@@ -140,6 +140,7 @@ void device::check_health(std::uint64_t now) {
 }
 
 void device::refresh_ports(std::uint64_t now) {
+  if (ports_.next_change() > now) return;
   const unsigned port = ports_.take_changed(now);
   if (port != 0 && sinks_.port != nullptr) sinks_.port(sinks_.context, port);
   if (state_ == device_state::up) ports_.read_next_changed(control_.commands, now);
@@ -162,7 +163,7 @@ unsigned device::poll() {
   check_health(now);
   refresh_ports(now);
   if (state_ == device_state::in_doubt) wait_for_late_answers();
-  run_sequence();
+  if (sequence_.way() != device_sequence::course::none) run_sequence();
   return handled + control_.reactor.deliver();
 }
 
