@@ -51,4 +51,36 @@ void operation::stop(status why) {
   cancel_(*this, owner_);
 }
 
+status operation::reason_for(status part) const {
+  const bool stopped = part.is(driver_error::cancelled) && !stop_reason().ok();
+  return stopped ? stop_reason().at(part.where()) : part;
+}
+
+void stepper::begin_parts(advancer next) {
+  advance_ = next;
+  part_ = nullptr;
+  undoing_ = false;
+  why_ = {};
+  begin(&on_cancel, this);
+}
+
+void stepper::part_ended(operation& p, void* self) noexcept {
+  auto& s = *static_cast<stepper*>(self);
+  s.part_ = nullptr;
+  s.advance_(s, s.reason_for(p.outcome()));
+}
+
+void stepper::on_cancel(operation&, void* self) noexcept {
+  auto& s = *static_cast<stepper*>(self);
+  operation* const part = s.part_;
+  if (!s.dropped()) {
+    if (part != nullptr && !s.undoing_) part->cancel();
+  } else if (part != nullptr) {
+    part->drop();
+    part_ended(*part, self);
+  } else if (s.where() != phase::ended) {
+    s.advance_(s, s.stop_reason());
+  }
+}
+
 }  // namespace freehca

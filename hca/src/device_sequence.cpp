@@ -126,8 +126,7 @@ bool device_sequence::stop() {
 }
 
 status device_sequence::reason_for(status why) const {
-  const bool stopped = done_ != nullptr && !done_->stop_reason().ok();
-  return stopped && why.is(driver_error::cancelled) ? done_->stop_reason().at(why.where()) : why;
+  return done_ != nullptr ? done_->reason_for(why) : why;
 }
 
 void device_sequence::drop_command() {

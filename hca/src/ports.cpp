@@ -11,13 +11,12 @@ using layouts::smp;
 void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribute attribute,
                          std::uint32_t modifier) {
   if (!startable()) return;
-  begin(&on_cancel, this);
+  begin_parts(&answered);
   // M_Key and B_Key protect against requests from the wire, not against the host itself (Linux 6.1
   // hw/mlx4/mad.c).
   const auto flags = static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_mkey) |
                      static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_bkey);
-  mad_.restart();
-  mad_.aim(std::uint32_t{port}, flags);
+  part(mad_).aim(std::uint32_t{port}, flags);
   mad_.input = {};
   mad_.input.set<&smp::base_version>(layouts::mad_base_version)
       .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
@@ -25,26 +24,18 @@ void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribut
       .set<&smp::method>(layouts::mad_method::get)
       .set<&smp::attribute_id>(static_cast<std::uint16_t>(attribute))
       .set<&smp::attribute_modifier>(modifier);
-  mad_.then(&answered, this);
   if (deadline() != no_deadline) mad_.set_deadline(deadline());
   commands.submit(mad_);
 }
 
-void subnet_query::answered(operation&, void* self) noexcept {
-  auto& q = *static_cast<subnet_query*>(self);
-  status outcome = q.mad_.outcome();
+void subnet_query::answered(stepper& self, status outcome) noexcept {
+  auto& q = static_cast<subnet_query&>(self);
   if (outcome.ok()) {
     const auto refused = q.mad_.output.get<&smp::status>();
     if (refused != layouts::mad_status::success)
       outcome = status(transport_error::bad_reply, static_cast<unsigned>(refused));
   }
-  q.complete(outcome);
-}
-
-void subnet_query::on_cancel(operation& op, void* self) noexcept {
-  auto& q = *static_cast<subnet_query*>(self);
-  if (op.dropped()) q.mad_.drop();
-  else q.mad_.cancel();
+  q.finish(outcome);
 }
 
 void port_query::read_into(port_attributes& to) const {

@@ -65,7 +65,7 @@ void allocating::begin_with(adapter& hca, const program_memory& own, rights allo
          .serial = place_->serial});
 }
 
-void allocating::advance(sequence& s, status outcome) noexcept {
+void allocating::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<allocating&>(s);
   place& p = *self.place_;
   if (self.undoing()) {

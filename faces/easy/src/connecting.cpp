@@ -83,7 +83,7 @@ void connecting::move(qp_state to) {
   part(modify_).start(hca.verbs_, place_->pair, to, a);
 }
 
-void connecting::advance(sequence& s, status outcome) noexcept {
+void connecting::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<connecting&>(s);
   if (self.dropped()) return self.end(self.stop_reason());
   if (self.undoing()) {

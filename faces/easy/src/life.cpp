@@ -14,7 +14,7 @@ void bringing_up::start(adapter& hca) {
   hca.device_.bring_up(part(step_));
 }
 
-void bringing_up::advance(sequence& s, status outcome) noexcept {
+void bringing_up::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<bringing_up&>(s);
   adapter& hca = self.owner();
   if (self.undoing() || !outcome.ok()) {
@@ -69,7 +69,7 @@ void tearing_down::enter(stage next) {
   owner().ending_ = this;
 }
 
-void tearing_down::advance(sequence& s, status outcome) noexcept {
+void tearing_down::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<tearing_down&>(s);
   if (self.dropped()) return self.hand_over();
   if (self.stage_ == stage::in_order) {

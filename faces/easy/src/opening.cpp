@@ -64,7 +64,7 @@ void opening::start(adapter& hca, layouts::qp_service service, const connection_
              {.entries = completions.value(), .completion_context = context, .cookie = place_});
 }
 
-void opening::advance(sequence& s, status outcome) noexcept {
+void opening::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<opening&>(s);
   place& p = *self.place_;
   if (self.undoing()) {

@@ -36,7 +36,7 @@ bool taking_back::go_on() {
   return object != nullptr;
 }
 
-void taking_back::advance(sequence& s, status outcome) noexcept {
+void taking_back::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<taking_back&>(s);
   if (!outcome.ok() && !outcome.is(driver_error::stale_handle) &&
       !outcome.is(transport_error::reset))

@@ -173,10 +173,7 @@ void object_operation::advance(status outcome) {
   device_object& object = *object_;
   object.in_doubt = doubtful_;
   doubtful_ = false;
-  // The outcome is the reason for which the operation was stopped. The step itself was only
-  // cancelled.
-  if (outcome.is(driver_error::cancelled) && !stop_reason().ok())
-    outcome = stop_reason().at(outcome.where());
+  outcome = reason_for(outcome);
   if (object.in_doubt) return end_in_doubt(outcome);
   // The reset has removed all that the firmware had of the object. No step is left to undo.
   if (object.forgotten) {

@@ -154,6 +154,9 @@ class operation : public list_node, public list_place<reactor> {
     FREEHCA_ASSERT(!done());
     return outcome_;
   }
+  /// Returns the outcome of a part of this operation, as this operation reports it. If the part was
+  /// cancelled because this operation is to end early, that is stop_reason(), else `part`.
+  status reason_for(status part) const;
   /// Ends an operation that is under way at once, as if it were cancelled. Called by destructors,
   /// and by the owner of an operation that is a part of another. The callback of then_always() is
   /// called, that of then() is not. drop() calls `on_cancel` with dropped() true. `on_cancel`
@@ -183,5 +186,52 @@ class operation : public list_node, public list_place<reactor> {
   bool tells_drop_ = false;  // callback_ is called by drop() too
 };
 static_assert(sizeof(void*) != 8 || sizeof(operation) == 80);
+
+/// An operation of several parts, which are operations too and run one after the other. The parts
+/// are members of a class that derives from this one. The destructor of that class calls drop().
+///
+/// cancel() and the deadline cancel the part that is under way. If the stepper is destroyed while
+/// it is under way, the part is dropped, and the advancer is called once more. While dropped() is
+/// true, the advancer starts no part, but calls finish().
+class stepper : public operation {
+ protected:
+  /// Called when a part has ended. `outcome` is the result of reason_for(). Starts the next part,
+  /// or calls finish().
+  using advancer = void (*)(stepper& self, status outcome) noexcept;
+
+  stepper() = default;
+
+  /// The stepper is under way until finish().
+  void begin_parts(advancer next);
+  /// Makes `p` startable. The advancer is called when `p` ends.
+  template <class Part>
+  Part& part(Part& p) {
+    p.restart();
+    p.then(&part_ended, this);
+    part_ = &p;
+    return p;
+  }
+  /// Begins the undo steps of a stepper that failed or is to end early. cancel() and the deadline
+  /// do not stop them.
+  void begin_undoing(status why) {
+    undoing_ = true;
+    why_ = why;
+  }
+  bool undoing() const { return undoing_; }
+  status why() const { return why_; }
+  void finish(status outcome) {
+    part_ = nullptr;
+    complete(outcome);
+  }
+
+ private:
+  static void part_ended(operation& p, void* self) noexcept;
+  static void on_cancel(operation& op, void* self) noexcept;
+
+  operation* part_ = nullptr;
+  advancer advance_ = nullptr;
+  status why_;
+  bool undoing_ = false;
+};
 
 }  // namespace freehca

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstdint>
+
 #include <freehca/firmware_cmds/command.hpp>
 #include <freehca/firmware_cmds/port.hpp>
 #include <freehca/hal/operation.hpp>
@@ -22,7 +24,7 @@ class device;
 /// ::cancelled, transport_error::timeout. If INIT_PORT or CLOSE_PORT was not answered, the port is
 /// in doubt. The late answer settles whether it is open (device::port_open()). A reset ends the
 /// doubt too.
-class port_operation : public operation {
+class port_operation : public stepper {
  public:
   port_operation() = default;
   ~port_operation() { drop(); }
@@ -38,18 +40,12 @@ class port_operation : public operation {
   status check() const;
   void limit();
   void change();
-  void finish(status outcome);
-  void settle(status outcome);
-  void detach();
-  status reported(status outcome) const;
-  static void asked(operation& op, void* self) noexcept;
-  static void limited(operation& op, void* self) noexcept;
-  static void changed(operation& op, void* self) noexcept;
-  static void on_cancel(operation& op, void* self) noexcept;
+  static void advance(stepper& self, status outcome) noexcept;
 
   device* device_ = nullptr;
   unsigned port_ = 0;
-  unsigned attempt_ = 0;
+  enum class step : std::uint8_t { read, limit, change } step_ = step::read;
+  unsigned attempt_ = 0;  // of the step `limit`
   bool open_ = false;
   port_query query_;
   firmware_command<commands::set_port_ib> set_{std::uint32_t{1}};

@@ -49,7 +49,7 @@ struct gid {
 /// One SubnGet to the firmware's own agent: the base of the queries below. Outcomes besides those
 /// of MAD_IFC: transport_error::bad_reply if the agent refused (`where` is the MAD status). A done
 /// operation may be restarted.
-class subnet_query : public operation {
+class subnet_query : public stepper {
  public:
   subnet_query() = default;
   ~subnet_query() { drop(); }
@@ -67,8 +67,7 @@ class subnet_query : public operation {
   }
 
  private:
-  static void answered(operation& op, void* self) noexcept;
-  static void on_cancel(operation& op, void* self) noexcept;
+  static void answered(stepper& self, status outcome) noexcept;
   firmware_command<commands::mad_ifc<layouts::smp>> mad_{std::uint32_t{1}, std::uint32_t{0}};
 };
 

@@ -37,7 +37,7 @@ class taking_back : public sequence {
    public:
     void start(verbs& in, device_object& which) { start_destruction(in, &which); }
   };
-  static void advance(sequence& self, status outcome) noexcept;
+  static void advance(stepper& self, status outcome) noexcept;
   /// Returns the object of the place that is destroyed next, or null if no object is left.
   device_object* next() const;
   bool go_on();
@@ -55,7 +55,7 @@ class bringing_up : public sequence {
   void start(adapter& hca);
 
  private:
-  static void advance(sequence& self, status outcome) noexcept;
+  static void advance(stepper& self, status outcome) noexcept;
   void undo(status why);
 
   operation step_;
@@ -75,7 +75,7 @@ class tearing_down : public sequence {
     objects,   ///< the verbs objects are closed, and the device goes down
     end,       ///< the device is down; operations that its reset ended may not be completed yet
   };
-  static void advance(sequence& self, status outcome) noexcept;
+  static void advance(stepper& self, status outcome) noexcept;
   void go_on();
   void enter(stage next);
   /// This operation is being destroyed. The adapter's own `closer_` continues the teardown.
@@ -112,7 +112,7 @@ class allocating : public bringing<memory> {
     /// the default handle.
     mr_handle in_doubt(status outcome) const;
   };
-  static void advance(sequence& self, status outcome) noexcept;
+  static void advance(stepper& self, status outcome) noexcept;
   void begin_with(adapter& hca, const program_memory& own, rights allowed, bool read_only);
   void undo(status why);
 
@@ -138,7 +138,7 @@ class opening : public bringing<connection> {
   void start(adapter& hca, layouts::qp_service service, const connection_options& options);
 
  private:
-  static void advance(sequence& self, status outcome) noexcept;
+  static void advance(stepper& self, status outcome) noexcept;
   void undo(status why);
   void make_pair();
   void read_partition();
@@ -165,7 +165,7 @@ class connecting : public sequence {
   void start(adapter& hca, const connection& what, const peer& to);
 
  private:
-  static void advance(sequence& self, status outcome) noexcept;
+  static void advance(stepper& self, status outcome) noexcept;
   void move(layouts::qp_state to);
   void undo(status why);
   void end(status outcome);

@@ -13,16 +13,12 @@ namespace freehca::easy {
 class adapter;
 struct place;
 
-/// An operation of several parts. The parts are operations too and run one after the other. If a
-/// part fails, if the sequence is cancelled, or if its deadline passes, the sequence undoes the
-/// parts that have succeeded and then ends. If the firmware has not answered a part, the
-/// easy::adapter takes back the resources of that part after the late answer, or by a reset. If a
-/// sequence is destroyed while it is under way, the easy::adapter undoes the parts that have
-/// succeeded.
-///
-/// The parts are members of a class that derives from this one. The destructor of that class calls
-/// drop(). While dropped() is true, the function that starts the next part starts none.
-class sequence : public operation {
+/// An operation of an easy::adapter. If a part fails, if the sequence is cancelled, or if its
+/// deadline passes, the sequence undoes the parts that have succeeded and then ends. If the
+/// firmware has not answered a part, the easy::adapter takes back the resources of that part after
+/// the late answer, or by a reset. If a sequence is destroyed while it is under way, the
+/// easy::adapter undoes the parts that have succeeded.
+class sequence : public stepper {
  public:
   /// Like operation::set_deadline(), but also has an effect on a sequence that is under way.
   void set_deadline(std::uint64_t at);
@@ -37,8 +33,6 @@ class sequence : public operation {
 
  protected:
   friend class adapter;
-  /// Called when a part has ended, with its outcome.
-  using advancer = void (*)(sequence& self, status outcome) noexcept;
 
   sequence() = default;
 
@@ -48,34 +42,10 @@ class sequence : public operation {
   void wait_in(adapter& owner, place& where, canceller at_cancel);
   /// Ends the sequence with `why` at the next poll(). The sequence does nothing else.
   void refuse(adapter& owner, status why);
-  /// Makes `p` startable. The advancer is called when `p` ends.
-  template <class Part>
-  Part& part(Part& p) {
-    p.restart();
-    p.then(&part_ended, this);
-    part_ = &p;
-    return p;
-  }
-  /// Begins the undo steps of a sequence that failed or is to end early. cancel() and the deadline
-  /// do not stop them.
-  void begin_undoing(status why) {
-    undoing_ = true;
-    why_ = why;
-  }
-  bool undoing() const { return undoing_; }
-  status why() const { return why_; }
-  void finish(status outcome);
   adapter& owner() const { return *owner_; }
 
  private:
-  static void part_ended(operation& p, void* self) noexcept;
-  static void on_cancel(operation& op, void* self) noexcept;
-
   adapter* owner_ = nullptr;
-  operation* part_ = nullptr;
-  advancer advance_ = nullptr;
-  status why_;
-  bool undoing_ = false;
 };
 
 /// A sequence with a result.
