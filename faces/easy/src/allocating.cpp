@@ -8,8 +8,10 @@ namespace freehca::easy {
 mr_handle allocating::registering::in_doubt(status outcome) const {
   if (!has_object()) return {};
   if (outcome.who() != origin::transport && !outcome.is(driver_error::cancelled)) return {};
+  using enum object_record::phase;
   const object_record::phase now = object().state;
-  if (now != object_record::phase::doubtful_creation && now != object_record::phase::reclaimable)
+  if (now != doubtful_creation && now != doubtful_forgotten && now != reclaimable &&
+      now != reclaimable_blank)
     return {};
   return verbs::handle_of(static_cast<memory_region&>(object()));
 }

@@ -109,7 +109,7 @@ void connecting::advance(stepper& s, status outcome) noexcept {
 void connecting::undo(status why) {
   begin_undoing(why);
   const queue_pair* const pair = owner().verbs_.find(place_->pair);
-  if (pair == nullptr || pair->in_doubt || pair->state_unknown) return end(why);
+  if (pair == nullptr || pair->in_doubt() || pair->state_unknown) return end(why);
   if (pair->qp_state == qp_state::init) return end(why);
   move(pair->qp_state == qp_state::reset ? qp_state::init : qp_state::reset);
 }

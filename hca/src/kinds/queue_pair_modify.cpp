@@ -235,7 +235,6 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
   transition_.aim(commands[static_cast<unsigned>(to) - 1], pair->number);
   s = write_mailbox(*pair, to, with_those_of_init(*pair, to, a), transition_.input);
   if (!s.ok()) return refuse(owner, s);
-  if (to == qp_state::init) pair->exists = true;
   start_command(*pair, step::modify, transition_, &finished);
 }
 
@@ -243,7 +242,7 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
   auto& self = static_cast<modify_queue_pair&>(op);
   auto& pair = static_cast<queue_pair&>(self.object());
   pair.moving_to = self.to_;
-  if (pair.in_doubt) {
+  if (pair.in_doubt()) {
     // The queue pair may be in RESET, where a posted request never completes.
     pair.state_unknown = true;
     return pair.suspend();
@@ -254,15 +253,12 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
 
 void queue_pair::settle_change(bool done) {
   state_unknown = false;
-  if (!done) {
-    if (moving_to == qp_state::init) exists = false;
-    return;
-  }
+  // The destruction of a queue pair in RESET needs no command. The firmware refuses to reset it.
+  const bool in_reset = moving_to == (done ? qp_state::reset : qp_state::init);
+  if (in_reset && state == phase::live) state = phase::blank;
+  if (!done) return;
   qp_state = moving_to;
-  if (moving_to != qp_state::reset) return;
-  // The destruction then needs no command. The firmware refuses to reset a queue pair that is in
-  // RESET.
-  exists = false;
+  if (!in_reset) return;
   forget_completions();
   rings.send.reset();
   if (shared == nullptr) rings.receive.reset();
@@ -272,8 +268,7 @@ void query_queue_pair::start(verbs& owner, qp_handle h) {
   if (!startable()) return;
   queue_pair* const pair = owner.find(h);
   if (const status s = verbs::usable(pair); !s.ok()) return refuse(owner, s);
-  // In RESET, the device does not have the queue pair.
-  if (!pair->exists) return refuse(owner, driver_error::bad_state);
+  if (pair->state == object_record::phase::blank) return refuse(owner, driver_error::bad_state);
   query_.restart();
   query_.aim(pair->number);
   start_command(*pair, step::query, query_, &finished);

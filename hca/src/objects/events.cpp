@@ -77,11 +77,13 @@ void verbs::forget() {
     // The reset also ends an operation that works on the object, and settles a lease in doubt. Both
     // release the object, but perhaps only after the device has other uses for the numbers. The
     // resources are therefore given back now.
+    using enum object_record::phase;
+    if (!object.under_change() && !object.in_doubt()) return release(object);
     strip(object);
-    object.forgotten = true;
-    if (!object.under_change &&
-        (!object.what->is_device_object || !static_cast<device_object&>(object).in_doubt))
-      release(object);
+    const bool settled_first = object.state == settled || object.state == forgotten_settled;
+    object.state = object.in_doubt() ? doubtful_forgotten
+                   : settled_first   ? forgotten_settled
+                                     : forgotten;
   });
   // The next reset has its own reason.
   failure_ = {};

@@ -13,13 +13,33 @@ object_operation::~object_operation() {
   drop();
 }
 
-void object_operation::adopt(device_object& object, finisher at_end) {
+/// The steps that may follow a step. `idle`: the operation ends and releases the object. modify and
+/// query end the operation with any outcome, create if it has made the object, destroy if it has
+/// failed.
+struct object_operation::transition {
+  step next;       // after success
+  step undo;       // after success, if the operation has failed or is to end early
+  step refused;    // after a failure
+  phase in_doubt;  // of the object if the command was not answered
+};
+constexpr object_operation::transition object_operation::transitions[] = {
+    // next          undo           refused      in_doubt
+    {step::idle, step::idle, step::idle, phase::free},                    // idle
+    {step::create, step::unmap, step::idle, phase::free},                 // map
+    {step::idle, step::destroy, step::unmap, phase::doubtful_creation},   // create
+    {step::unmap, step::unmap, step::idle, phase::doubtful_destruction},  // destroy
+    {step::idle, step::idle, step::idle, phase::free},                    // unmap
+    {step::idle, step::idle, step::idle, phase::doubtful_change},         // modify
+    {step::idle, step::idle, step::idle, phase::free},                    // query
+};
+
+void object_operation::adopt(device_object& object, phase to, finisher at_end) {
   owner_ = object.owner;
   owner_->expect_own_thread();
   object_ = &object;
   finish_ = at_end;
   outcome_so_far_ = {};
-  object.under_change = true;
+  object.state = to;
   ++owner_->operations_;
   begin(&object_operation::on_cancel, this);
   owner_->reactor_->watch(*this);
@@ -38,7 +58,7 @@ void object_operation::start_creation(device_object& object, status planned, com
     object.owner->release(object);
     return refuse(*object.owner, planned);
   }
-  adopt(object, at_end);
+  adopt(object, phase::creating, at_end);
   command_ = create;
   pages_ = pages;
   build_ = build;
@@ -60,14 +80,14 @@ void object_operation::start_unwinding(device_object& object) {
 }
 
 void object_operation::take_back(device_object& object) {
-  adopt(object, nullptr);
-  object.state = object_record::phase::destroying;
-  enter(object.exists ? step::destroy : step::unmap);
+  const bool exists = object.state == phase::live || object.state == phase::reclaimable;
+  adopt(object, phase::destroying, nullptr);
+  enter(exists ? step::destroy : step::unmap);
 }
 
 void object_operation::start_command(device_object& object, step what, command& c,
                                      finisher at_end) {
-  adopt(object, at_end);
+  adopt(object, phase::changing, at_end);
   command_ = &c;
   enter(what);
 }
@@ -77,39 +97,26 @@ void object_operation::refuse(verbs& owner, status why) {
   owner.reactor_->refuse(*this, why);
 }
 
-void object_operation::prepare(command& c) {
-  c.restart();
-  if (step_ != step::query) c.put_at_risk(object_->at_risk);
-  c.then(&object_operation::step_ended, this);
-}
-
 void object_operation::enter(step to) {
-  if (dropped()) return leave();
+  if (dropped()) {
+    // The operation is being destroyed. The verbs object continues with the undo steps.
+    owner_->want_back(*object_,
+                      to == step::destroy ? phase::reclaimable : phase::reclaimable_blank);
+    return finish(outcome_so_far_);
+  }
   step_ = to;
-  switch (to) {
-    case step::unmap:
-      // At the end of the step, the control owner frees the ring before this owner has the answer.
-      // Until then the user can still find a completion queue, and poll or arm it.
-      if (object_->what->has_rings) object_->what->strip(*owner_, *object_);
-      [[fallthrough]];
-    case step::map:
-      request_.restart();
-      request_.then(&object_operation::step_ended, this);
-      break;
-    case step::destroy:
-      destroy_.request = object_->what->facts.destroying(object_->number);
-      prepare(destroy_);
-      break;
-    case step::create:
-      if (command_ == nullptr) break;
-      object_->exists = true;
-      [[fallthrough]];
-    case step::modify:
-    case step::query:
-      prepare(*command_);
-      break;
-    case step::idle:
-      return;
+  part_ = to == step::destroy                    ? &destroy_
+          : to == step::map || to == step::unmap ? static_cast<operation*>(&request_)
+                                                 : command_;
+  // At the end of the step, the control owner frees the ring before this owner has the answer.
+  // Until then the user can still find a completion queue, and poll or arm it.
+  if (to == step::unmap && object_->what->has_rings) object_->what->strip(*owner_, *object_);
+  if (to == step::destroy) destroy_.request = object_->what->facts.destroying(object_->number);
+  if (part_ != nullptr) {
+    part_->restart();
+    part_->then(&object_operation::step_ended, this);
+    if (transitions[static_cast<unsigned>(to)].in_doubt != phase::free)
+      static_cast<command*>(part_)->put_at_risk(object_->at_risk);
   }
   owner_->to_control(step_crossing_, [](crossing& c) noexcept { at(c).run(); });
 }
@@ -121,28 +128,19 @@ void object_operation::run() {
   if (step_ == step::map)
     if (const status s = owner_->allocate(object, pages_); !s.ok())
       return commands.reactor().refuse(request_, s);
+  if (step_ == step::create)
+    contexts.write_translations(object.translations, object.translation_count, pages_);
+  if (part_ == nullptr) {
+    answer_ = {};
+    return answer();
+  }
+  if (part_ != &request_) return commands.submit(*static_cast<command*>(part_));
   const context_range entry = {object.what->facts.group, object.device_number, 1};
   context_range translations;
   if (object.translation_count != 0)
     translations = {context_group::mtt, object.translations, object.translation_count};
-  switch (step_) {
-    case step::map:
-      return contexts.map(request_, entry, translations);
-    case step::create:
-      contexts.write_translations(object.translations, object.translation_count, pages_);
-      if (command_ != nullptr) return commands.submit(*command_);
-      answer_ = {};
-      return answer();
-    case step::destroy:
-      return commands.submit(destroy_);
-    case step::unmap:
-      return contexts.unmap(request_, entry, translations);
-    case step::modify:
-    case step::query:
-      return commands.submit(*command_);
-    case step::idle:
-      return;
-  }
+  if (step_ == step::map) contexts.map(request_, entry, translations);
+  else contexts.unmap(request_, entry, translations);
 }
 
 void object_operation::step_ended(operation& op, void* self) noexcept {
@@ -171,41 +169,43 @@ void object_operation::answer() {
 
 void object_operation::advance(status outcome) {
   device_object& object = *object_;
-  object.in_doubt = doubtful_;
-  doubtful_ = false;
   outcome = reason_for(outcome);
-  if (object.in_doubt) return end_in_doubt(outcome);
+  if (doubtful_) return end_in_doubt(outcome);
   // The reset has removed all that the firmware had of the object. No step is left to undo.
-  if (object.forgotten) {
+  if (object.state == phase::forgotten) {
     owner_->release(object);
     return finish(outcome.ok() ? status(transport_error::reset) : outcome);
   }
+  if (changes()) return finish(outcome);
   // The device is about to be reset, and the reset undoes the steps. Until then the device may use
   // the resources of the object.
-  if (!changes() && outcome.is(transport_error::reset)) {
-    object.state = object_record::phase::held_until_reset;
+  if (outcome.is(transport_error::reset)) {
+    object.state = phase::held_until_reset;
     return finish(outcome);
   }
-  if (command_ended(outcome)) return;
+  if (step_ == step::create && outcome.ok() && stop_reason().ok()) {
+    object.state = command_ != nullptr ? phase::live : phase::blank;
+    return finish(outcome);
+  }
+  if (step_ == step::destroy && !outcome.ok()) {
+    // The command was refused or cancelled. The object still exists, and the user may try again.
+    // An object that is being undone has no user and waits for a reset.
+    const bool keeps_object = outcome_so_far_.ok();
+    object.state = keeps_object ? phase::live : phase::held_until_reset;
+    if (keeps_object) owner_->resume(object);
+    return finish(keeps_object ? outcome : outcome_so_far_);
+  }
   if (!outcome.ok() && outcome_so_far_.ok()) outcome_so_far_ = outcome;
   if (outcome_so_far_.ok() && going_up()) outcome_so_far_ = stop_reason();
-  const bool onwards = outcome_so_far_.ok();
-  switch (step_) {
-    case step::map:
-      if (onwards) {
-        object.number = object.device_number;
-        outcome_so_far_ = build_(*this);
-      }
-      if (outcome_so_far_.ok()) return enter(step::create);
-      if (outcome.ok()) return enter(step::unmap);
-      break;
-    case step::create:
-      return enter(outcome.ok() && object.exists ? step::destroy : step::unmap);
-    case step::destroy:
-      return enter(step::unmap);
-    default:
-      break;
+  if (step_ == step::map && outcome_so_far_.ok()) {
+    object.number = object.device_number;
+    outcome_so_far_ = build_(*this);
   }
+  const transition& t = transitions[static_cast<unsigned>(step_)];
+  const step to = !outcome.ok() ? t.refused : outcome_so_far_.ok() ? t.next : t.undo;
+  // No command has created the object.
+  const bool nothing_to_destroy = step_ == step::create && command_ == nullptr;
+  if (to != step::idle) return enter(nothing_to_destroy ? step::unmap : to);
   owner_->release(object);
   finish(outcome_so_far_);
 }
@@ -215,72 +215,29 @@ bool object_operation::going_up() const {
 }
 
 void object_operation::end_in_doubt(status outcome) {
-  using state = object_record::phase;
-  const bool keeps_object = outcome_so_far_.ok();
   device_object& object = *object_;
   verbs& owner = *owner_;
-  object.state = step_ == step::create    ? state::doubtful_creation
-                 : step_ != step::destroy ? state::doubtful_change
-                 : keeps_object           ? state::doubtful_destruction
-                                          : state::doubtful_unwinding;
+  const bool settled = object.state == phase::settled || object.state == phase::forgotten_settled;
+  if (object.state == phase::forgotten || object.state == phase::forgotten_settled)
+    object.state = phase::doubtful_forgotten;
+  else if (step_ == step::destroy && !outcome_so_far_.ok())
+    object.state = phase::doubtful_unwinding;
+  else object.state = transitions[static_cast<unsigned>(step_)].in_doubt;
   finish(outcome);
-  if (!object.settled_first) return;
-  object.settled_first = false;
-  owner.settle(object);
-}
-
-bool object_operation::command_ended(status outcome) {
-  device_object& object = *object_;
-  switch (step_) {
-    case step::modify:
-    case step::query:
-      finish(outcome);
-      return true;
-    case step::destroy: {
-      if (outcome.ok()) {
-        object.exists = false;
-        return false;
-      }
-      // The command was refused or cancelled. The object still exists, and the user may try again.
-      // An object that is being undone has no user and waits for a reset.
-      const bool keeps_object = outcome_so_far_.ok();
-      object.state =
-          keeps_object ? object_record::phase::live : object_record::phase::held_until_reset;
-      if (keeps_object) owner_->resume(object);
-      finish(keeps_object ? outcome : outcome_so_far_);
-      return true;
-    }
-    case step::create:
-      if (!outcome.ok()) object.exists = false;
-      if (!outcome.ok() || !stop_reason().ok()) return false;
-      object.state = object_record::phase::live;
-      finish(outcome);
-      return true;
-    default:
-      return false;
-  }
+  if (settled) owner.settle(object);
 }
 
 void object_operation::finish(status outcome) {
   step_ = step::idle;
-  object_->under_change = false;
+  if (object_->state == phase::changing) object_->state = phase::live;
   if (finish_ != nullptr) finish_(*this, outcome);
   --owner_->operations_;
   complete(outcome);
 }
 
-/// Called for an operation that is being destroyed. The verbs object continues with the undo steps.
-void object_operation::leave() {
-  owner_->want_back(*object_);
-  finish(outcome_so_far_);
-}
-
 void object_operation::drop_step() {
-  operation& part = step_ == step::destroy               ? destroy_
-                    : step_ == step::create || changes() ? static_cast<operation&>(*command_)
-                                                         : request_;
-  part.drop();
-  record_answer(part);
+  part_->drop();
+  record_answer(*part_);
 }
 
 void object_operation::on_cancel(operation& dropped_or_not, void* self) noexcept {
@@ -315,18 +272,7 @@ void verbs::stop(object_operation& op) {
 }
 
 void object_operation::stop_step() {
-  switch (step_) {
-    case step::map:
-      return request_.cancel();
-    case step::create:
-    case step::modify:
-    case step::query:
-      return command_ != nullptr ? command_->cancel() : void();
-    case step::destroy:
-      return destroy_.cancel();
-    default:
-      return;
-  }
+  if (part_ != nullptr && step_ != step::unmap) part_->cancel();
 }
 
 void device_object::settled(lease&, const settlement& end, void* self) noexcept {
@@ -336,8 +282,8 @@ void device_object::settled(lease&, const settlement& end, void* self) noexcept 
     device_object& settled = crossing_of<device_object>::at(c);
     // The operation that put the object in doubt has not received its answer yet. The answer waits
     // for the return of a stop request.
-    if (settled.under_change) settled.settled_first = true;
-    else settled.owner->settle(settled);
+    if (!settled.under_change()) return settled.owner->settle(settled);
+    settled.state = settled.state == phase::forgotten ? phase::forgotten_settled : phase::settled;
   });
 }
 
@@ -346,46 +292,36 @@ void verbs::resume(object_record& object) {
   if (object.what->resume != nullptr && up()) object.what->resume(object);
 }
 
+/// The states that may follow a state in doubt.
+struct end_of_doubt {
+  object_record::phase done, refused, reset;  // by the late answer, or by a reset
+};
+
 void verbs::settle(device_object& object) {
-  using phase = object_record::phase;
+  using enum object_record::phase;
+  static constexpr end_of_doubt ends[] = {
+      // done              refused            reset
+      {reclaimable, reclaimable_blank, free},  // doubtful_creation
+      // If the user has a handle to the object, other objects may refer to it. verbs::forget()
+      // releases all of them together.
+      {live, live, live},                      // doubtful_change
+      {reclaimable_blank, live, live},         // doubtful_destruction
+      {reclaimable_blank, reclaimable, free},  // doubtful_unwinding
+      {free, free, free},                      // doubtful_forgotten
+  };
   const settlement& end = object.settled_by;
-  reactor_->wake();
-  object.in_doubt = false;
-  // verbs::forget() has taken back the other resources of the object.
-  if (object.forgotten) return release(object);
-  if (end.by_reset) {
-    // If the user has a handle to the object, other objects may refer to it. verbs::forget()
-    // releases all of them together.
-    const bool has_handle =
-        object.state == phase::doubtful_change || object.state == phase::doubtful_destruction;
-    if (!has_handle) return release(object);
-    object.state = phase::live;
-    return;
-  }
   const bool done = end.answer.ok();
-  switch (object.state) {
-    case phase::doubtful_creation:
-      object.exists = done;
-      return want_back(object);
-    case phase::doubtful_unwinding:
-      object.exists = !done;
-      return want_back(object);
-    case phase::doubtful_destruction:
-      if (!done) {
-        object.state = phase::live;
-        resume(object);
-        return;
-      }
-      object.exists = false;
-      return want_back(object);
-    case phase::doubtful_change:
-      object.state = phase::live;
-      if (object.what->settle_change != nullptr) object.what->settle_change(object, done);
-      resume(object);
-      return;
-    default:
-      return;
-  }
+  const bool changed = object.state == doubtful_change;
+  const end_of_doubt& row =
+      ends[static_cast<unsigned>(object.state) - static_cast<unsigned>(doubtful_creation)];
+  const object_record::phase to = end.by_reset ? row.reset : done ? row.done : row.refused;
+  reactor_->wake();
+  if (to == free) return release(object);
+  if (to != live) return want_back(object, to);
+  object.state = live;
+  if (end.by_reset) return;
+  if (changed && object.what->settle_change != nullptr) object.what->settle_change(object, done);
+  resume(object);
 }
 
 }  // namespace freehca

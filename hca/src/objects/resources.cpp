@@ -132,8 +132,7 @@ void verbs::strip(object_record& object) {
 }
 
 void verbs::release(object_record& object) {
-  if (!object.forgotten) strip(object);
-  object.exists = object.forgotten = object.under_change = false;
+  strip(object);
   object.state = object_record::phase::free;
   slabs_[object.index >> slab::place_bits].give_back(object);
 }

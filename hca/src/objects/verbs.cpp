@@ -195,8 +195,8 @@ event_context* verbs::event_queue(unsigned completion_context) const {
   return here ? &device_->completion_context(completion_context) : nullptr;
 }
 
-void verbs::want_back(device_object& object) {
-  object.state = object_record::phase::reclaimable;
+void verbs::want_back(device_object& object, object_record::phase as) {
+  object.state = as;
   object.unlink();  // from polled_
   reclaimable_.push_back(object);
 }
@@ -215,8 +215,7 @@ verbs_holdings verbs::holdings() const {
   h.request_bytes = requests_.bytes_out();
   for (unsigned k = 0; k < kinds_; ++k) h.objects += slabs_[k].out();
   each([&h](const object_record& object) {
-    if (object.what->is_device_object && static_cast<const device_object&>(object).in_doubt)
-      ++h.in_doubt;
+    if (object.in_doubt()) ++h.in_doubt;
   });
   return h;
 }
@@ -243,9 +242,8 @@ object_record* verbs::find(std::uint32_t index, std::uint32_t generation,
 
 status verbs::usable(const object_record* object) {
   if (object == nullptr) return driver_error::stale_handle;
-  if (object->state != object_record::phase::live || object->under_change)
-    return driver_error::busy;
-  return {};
+  using enum object_record::phase;
+  return object->state == live || object->state == blank ? status() : driver_error::busy;
 }
 
 status verbs::destroy_now(object_record* object) {

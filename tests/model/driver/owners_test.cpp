@@ -43,7 +43,7 @@ TEST(owners, make_objects_and_move_data_each_by_itself) {
     p.connect();
     move_data(p, p.domain, o);
     const device_object& made = *o.objects.find(p.completion[0]);
-    EXPECT_FALSE(made.in_doubt);
+    EXPECT_FALSE(made.in_doubt());
   }
   EXPECT_EQ(rig.owners[0].completions, 1u);
 }

@@ -40,7 +40,7 @@ struct completion_queue : queue_object {
   void notice(verbs& in, const object_event& event);
   void hand_over(verbs& in);
 };
-static_assert(sizeof(void*) != 8 || sizeof(completion_queue) == 416);
+static_assert(sizeof(void*) != 8 || sizeof(completion_queue) == 408);
 
 using create_completion_queue = create_object<completion_queue>;
 /// Fails with driver_error::busy while a queue pair refers to the completion queue.

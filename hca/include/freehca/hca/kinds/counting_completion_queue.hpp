@@ -77,7 +77,7 @@ struct counting_completion_queue : completion_queue {
   bool waited_for_ = false;
   bool has_event_ = false;  // an event has come, and the ring was not armed since
 };
-static_assert(sizeof(void*) != 8 || sizeof(counting_completion_queue) == 504);
+static_assert(sizeof(void*) != 8 || sizeof(counting_completion_queue) == 496);
 
 using create_counting_completion_queue = create_object<counting_completion_queue>;
 using destroy_counting_completion_queue = destroy_object<counting_completion_queue>;

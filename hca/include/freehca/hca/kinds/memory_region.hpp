@@ -65,7 +65,7 @@ struct memory_region : device_object {
   /// Maps the memory of the program. Sets `pages` to its device addresses.
   status map(verbs& in, const attributes& a, page_list& pages);
 };
-static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 232);
+static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 224);
 
 /// Returns 0 for a stale handle.
 inline std::uint32_t key_of(const verbs& in, mr_handle h) {

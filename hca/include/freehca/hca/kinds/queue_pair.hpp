@@ -105,7 +105,7 @@ struct queue_pair : queue_object {
   status open_rings(verbs& in, const attributes& a);
   static void request_failed(queues::qp_rings& rings, bool sent) noexcept;
 };
-static_assert(sizeof(void*) != 8 || sizeof(queue_pair) == 544);
+static_assert(sizeof(void*) != 8 || sizeof(queue_pair) == 536);
 
 /// Returns 0 for a stale handle.
 inline std::uint32_t qpn_of(const verbs& in, qp_handle h) {

@@ -102,7 +102,7 @@ struct shared_receive_queue : queue_object {
     }
   }
 };
-static_assert(sizeof(void*) != 8 || sizeof(shared_receive_queue) == 336);
+static_assert(sizeof(void*) != 8 || sizeof(shared_receive_queue) == 328);
 
 using create_shared_receive_queue = create_object<shared_receive_queue>;
 /// Fails with driver_error::busy while a queue pair refers to the queue. Posted receives are

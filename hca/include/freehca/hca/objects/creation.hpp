@@ -65,10 +65,11 @@ class create_object : public object_operation {
     auto& self = static_cast<create_object&>(op);
     K& object = static_cast<K&>(self.object());
     if (outcome.ok()) self.made_ = verbs::handle_of(object);
-    // The creation of an object that is not live was dropped.
+    // The creation of an object in another state was dropped.
+    using phase = object_record::phase;
+    [[maybe_unused]] const bool stays = object.state == phase::live || object.state == phase::blank;
     if constexpr (requires { object.resume(); })
-      if (outcome.ok() && object.state == object_record::phase::live && self.owner().up())
-        object.resume();
+      if (outcome.ok() && stays && self.owner().up()) object.resume();
   }
   creation<typename K::creating> creation_;
   union {

@@ -17,17 +17,28 @@ namespace freehca {
 /// The base of all objects. Only the driver writes its fields.
 struct object_record : list_node {
   using stands_in_for = void;  ///< the kind whose handles find objects of this kind too
+  /// All states of an object that occur.
   enum class phase : std::uint8_t {
     free,
-    creating,
     live,
+    blank,  ///< live, but the device does not have the object: a queue pair in RESET
+    // An operation works on the object.
+    creating,
+    changing,  ///< a command modifies or reads the object
     destroying,
-    doubtful_creation,     ///< the creating command was not answered; the user has no handle
-    doubtful_change,       ///< a modification was not answered
-    doubtful_destruction,  ///< the destroying command was not answered
+    settled,            ///< the end of the doubt arrived before the answer that reports the doubt
+    forgotten,          ///< a reset came: only the object itself is left to release
+    forgotten_settled,  ///< both of the last two
+    // A command was not answered: the object is in doubt, and no operation works on it.
+    doubtful_creation,     ///< the creating command; the user has no handle
+    doubtful_change,       ///< a modification
+    doubtful_destruction,  ///< the destroying command
     doubtful_unwinding,    ///< the same, of an object whose creation is being undone
-    reclaimable,           ///< waits until the verbs object takes it back
-    held_until_reset,      ///< could not be destroyed: held until a reset
+    doubtful_forgotten,    ///< any of the last four; a reset came since
+    // No operation works on the object, and it has no user.
+    reclaimable,        ///< waits until the verbs object destroys it
+    reclaimable_blank,  ///< the same; the device does not have the object
+    held_until_reset,   ///< could not be destroyed
   };
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   /// The largest number of objects to which one object refers. A queue pair refers to a protection
@@ -44,13 +55,16 @@ struct object_record : list_node {
   std::uint32_t number = none;  ///< QPN, CQN, MPT index ...; `none` while there is no such object
   std::uint32_t users = 0;      ///< objects that refer to this one
   phase state = phase::free;
-  bool under_change = false;  ///< an operation works on the object
-  /// A reset came while an operation worked on the object, or while it was in doubt. Only the
-  /// object itself is left to release.
-  bool forgotten = false;
-  bool exists = false;  ///< the device has the object, or may have it
   object_record* uses[most_uses] = {};
 
+  bool under_change() const {
+    return state >= phase::creating && state <= phase::forgotten_settled;
+  }
+  /// A command that was not answered may still act on the object. Until the lease of the object is
+  /// settled, neither the object nor its resources are used.
+  bool in_doubt() const {
+    return state >= phase::doubtful_creation && state <= phase::doubtful_forgotten;
+  }
   /// Makes this object refer to `other` until this object is released.
   void use(object_record& other) {
     for (object_record*& place : uses) {
@@ -77,10 +91,6 @@ struct device_object : object_record {
   std::uint32_t translation_count = 0;
   std::uint8_t log_page = 12;  ///< log2 of the page size of a ring's translation entries
 
-  /// A command that was not answered may still act on the object. Until the lease of the object
-  /// is settled, neither the object nor its resources are used.
-  bool in_doubt = false;
-
   /// The lease of the number, the translation entries and the memory. The control owner uses it
   /// from the step of an operation that puts it at risk until the answer to that step, or until it
   /// is settled.
@@ -88,7 +98,6 @@ struct device_object : object_record {
   static void settled(lease& which, const settlement& end, void* self) noexcept;
   /// The settlement of the lease. The crossing `settling` brings it to the object's owner.
   settlement settled_by;
-  bool settled_first = false;  ///< `settling` arrived before the answer that reports the doubt
   crossing_of<device_object> settling{*this};
 };
 

@@ -79,20 +79,20 @@ class object_operation : public operation {
   verbs& owner() const { return *owner_; }
 
  private:
-  void adopt(device_object& object, finisher at_end);
-  /// Takes back an object in phase reclaimable.
+  using phase = object_record::phase;
+  struct transition;
+  static const transition transitions[];
+
+  void adopt(device_object& object, phase to, finisher at_end);
+  /// Takes back an object in phase reclaimable or reclaimable_blank.
   void start_unwinding(device_object& object);
   void take_back(device_object& object);
   void enter(step to);
   void advance(status outcome);
-  /// Returns true if the operation has ended.
-  bool command_ended(status outcome);
   void end_in_doubt(status outcome);
   bool going_up() const;
   bool changes() const { return step_ == step::modify || step_ == step::query; }
-  void prepare(command& c);
   void finish(status outcome);
-  void leave();
   static void on_cancel(operation& op, void* self) noexcept;
   static object_operation& at(crossing& c) { return crossing_of<object_operation>::at(c); }
 
@@ -107,6 +107,7 @@ class object_operation : public operation {
   device_object* object_ = nullptr;
   verbs* owner_ = nullptr;
   command* command_ = nullptr;  // the command that creates, modifies or queries
+  operation* part_ = nullptr;   // the command or request of the step; null: the step has none
   page_list pages_;             // to which the translation entries point
   builder build_ = nullptr;
   finisher finish_ = nullptr;

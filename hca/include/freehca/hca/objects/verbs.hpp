@@ -294,7 +294,7 @@ class verbs {
   /// Gives back all resources of the object but those that the control owner has to free for
   /// another owner. The object can no longer be used, but its handle is not stale yet.
   void strip(object_record& object);
-  void want_back(device_object& object);
+  void want_back(device_object& object, object_record::phase as);
   void reap();
   void end_requests();
   void notice(object_record* object, const object_event& event);
