@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 """draw.py [--check]: draws the two pictures of docs/architecture.md beside this script: rooms.svg,
-whose arrows are the #include lines of the tree, and command.svg, one command's life. With --check
-it writes nothing, and fails when a picture is not the one that it would draw."""
+whose arrows are the #include lines of the tree, and command.svg, one command's life. Draws those of
+docs/states.md too: states.py. With --check it writes nothing, and fails when a picture is not the
+one that it would draw."""
 import html
 import pathlib
 import sys
@@ -298,9 +299,11 @@ def command():
 def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
+    import states
+
     stale = []
-    for name, picture in (("rooms.svg", rooms()), ("command.svg", command())):
-        file = FOLDER / name
+    for name, drawn in {"rooms.svg": rooms, "command.svg": command, **states.PICTURES}.items():
+        file, picture = FOLDER / name, drawn()
         if not sys.argv[1:]:
             file.write_text(picture, encoding="utf-8")
         elif not file.exists() or file.read_text(encoding="utf-8") != picture:
