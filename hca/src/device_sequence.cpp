@@ -6,12 +6,11 @@
 
 namespace freehca {
 
-void device_sequence::start(operation& done, operation::callback stopped, void* owner,
-                            goal towards) {
+void device_sequence::start(operation& done, operation::callback stopped, void* owner, course to) {
   join(done, stopped, owner);
   done.mark_in_flight();
-  goal_ = towards;
-  turn(towards == goal::up ? course::up : course::down);
+  up_again_ = false;
+  turn(to);
 }
 
 void device_sequence::join(operation& done, operation::callback stopped, void* owner) {
@@ -51,7 +50,7 @@ void device_sequence::turn(course to) {
 void device_sequence::abandon() {
   drop_command();
   stopping_ = false;
-  goal_ = goal::down;
+  up_again_ = false;
   if (outcome_.ok()) outcome_ = transport_error::reset;
   turn(course::down);
 }
@@ -80,6 +79,8 @@ void device_sequence::record_failure(bring_up_step step, status why) {
 }
 
 bool device_sequence::start_again() {
+  if (!up_again_) return false;
+  up_again_ = false;
   outcome_ = done_->stop_reason();
   failure = {};
   if (outcome_.ok()) turn(course::up);

@@ -12,15 +12,15 @@ const device::steps::step device::steps::table[bring_up_steps] = {
     {enable_bus_master, disable_bus_master},
     {open_commands, close_commands},
     {query_fw, nullptr},
-    {map_fa, unmap_fa},
+    {map_fa, unmap_fa, true},
     {run_fw, nullptr},
-    {mod_stat_cfg, nullptr},
+    {mod_stat_cfg, nullptr, true},
     {query_dev_cap, nullptr},
     {query_adapter, nullptr},
     {plan_context, forget_plan},
     {set_icm_size, nullptr},
-    {map_icm_aux, unmap_icm_aux},
-    {map_reserved, unmap_reserved},
+    {map_icm_aux, unmap_icm_aux, true},
+    {map_reserved, unmap_reserved, true},
     {init_hca, close_hca},
     {query_hca, nullptr},
     {open_numbers, close_numbers},
@@ -29,7 +29,7 @@ const device::steps::step device::steps::table[bring_up_steps] = {
     {map_events, unmap_events},
     {use_events, use_polling},
     {query_ports, nullptr},
-    {set_ports, nullptr},
+    {set_ports, nullptr, true},
     {init_ports, close_ports},
     {mad_demux, nullptr},
     {wait_for_ports, nullptr},
@@ -40,20 +40,20 @@ void device::bring_up(operation& done) {
   if (state_ != device_state::down || sequence_.is_awaited())
     return control_.reactor.refuse(done, driver_error::bad_state);
   state_ = device_state::bringing_up;
-  sequence_.start(done, &on_cancel, this, device_sequence::goal::up);
+  sequence_.start(done, &on_cancel, this, device_sequence::course::up);
 }
 
 void device::tear_down(operation& done) {
-  if (done.startable()) take_back(done, device_sequence::goal::down);
+  if (done.startable()) take_back(done, false);
 }
 
 void device::recover(operation& done) {
   if (!done.startable()) return;
   if (state_ == device_state::down) return bring_up(done);
-  take_back(done, device_sequence::goal::up);
+  take_back(done, true);
 }
 
-void device::take_back(operation& done, device_sequence::goal towards) {
+void device::take_back(operation& done, bool up_again) {
   if (state_ == device_state::closed || sequence_.is_awaited())
     return control_.reactor.refuse(done, driver_error::bad_state);
   if (sequence_.way() != device_sequence::course::none) {
@@ -61,16 +61,15 @@ void device::take_back(operation& done, device_sequence::goal towards) {
     // bring_up() has been given the reason of its failure. recover() needs no reset in this case,
     // because the undo gives everything back.
     sequence_.join(done, &on_cancel, this);
-    return sequence_.set_goal(towards);
+    return sequence_.set_up_again(up_again);
   }
-  const bool orderly =
-      state_ == device_state::down ||
-      (state_ == device_state::up && towards == device_sequence::goal::down && !owners_.any() &&
-       !ports_.changing() && !control_.held_by_users(objects_of_its_own_));
+  const bool orderly = state_ == device_state::down ||
+                       (state_ == device_state::up && !up_again && !owners_.any() &&
+                        !ports_.changing() && !control_.held_by_users(objects_of_its_own_));
   state_ = device_state::tearing_down;
   control_.commands.admit_clients(false);
-  sequence_.start(done, &on_cancel, this, device_sequence::goal::down);
-  sequence_.set_goal(towards);
+  sequence_.start(done, &on_cancel, this, device_sequence::course::down);
+  sequence_.set_up_again(up_again);
   if (!orderly) begin_reset();
 }
 
@@ -93,7 +92,7 @@ void device::run_sequence() {
         if (!owners_have_stopped()) return;
       if (sequence_.phase != steps::owners_release) {
         const status o = steps::reset(*this);
-        if (o == steps::wait) return;
+        if (sequence_.waits()) return;
         reset_done(o);
       }
       if (sequence_.way() != course::reset || !owners_have_released()) return;
@@ -112,9 +111,9 @@ void device::run_sequence() {
     }
     const steps::step& s = steps::table[static_cast<unsigned>(sequence_.step())];
     const auto function = up ? s.run : s.undo;
-    status o = steps::judges(sequence_.step()) ? status() : sequence_.answer();
+    status o = s.judges ? status() : sequence_.answer();
     if (o.ok() && function != nullptr && sequence_.phase != steps::over) o = function(*this);
-    if (o == steps::wait) return sequence_.pass_on_stop();
+    if (sequence_.waits()) return sequence_.pass_on_stop();
     sequence_.drop_command();
     if (o.ok()) next_step();
     else if (up) step_failed(sequence_.reason_for(o));
@@ -134,8 +133,7 @@ void device::next_step() {
     return sequence_.end();
   }
   state_ = device_state::down;
-  if (sequence_.towards() == device_sequence::goal::down || !sequence_.start_again())
-    return sequence_.end();
+  if (!sequence_.start_again()) return sequence_.end();
   state_ = device_state::bringing_up;
 }
 
@@ -143,7 +141,6 @@ void device::step_failed(status why) {
   sequence_.drop_command();
   sequence_.clear_stop_request();
   sequence_.record_failure(why);
-  sequence_.set_goal(device_sequence::goal::down);
   const bool broken = control_.commands.is_open() && !control_.commands.failure().ok();
   if (broken || control_.commands.slots_in_use() > 0) {
     // A command was not answered, or the channel has failed. The operation ends at once. The

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The steps of bring-up. Each step is a function. The sequence calls it again and again until it
-// returns ok or an error. Between the calls the sequence keeps the phase and the item of the step.
-// If a step awaits a command or another operation, and this fails, the step fails. The sequence
-// calls the function only for answers that are ok, except in the steps of judges().
+// The steps of bring-up. Each step is a function. The sequence calls it again and again, until it
+// returns without having begun to wait. What it returns then is the outcome of the step. Between
+// the calls the sequence keeps the phase and the item of the step. If a step awaits a command or
+// another operation, and this fails, the step fails. The sequence calls the function only for
+// answers that are ok, except in the steps with `judges`.
 //
 // Each undo function checks what its step has created so far. It can therefore be called after a
 // step that succeeded, failed half way, or never ran.
@@ -17,48 +18,50 @@
 namespace freehca {
 
 struct device::steps {
-  /// The result of a step that has neither succeeded nor failed yet. No driver_error has this
-  /// number.
-  static constexpr status wait = driver_error{};
   /// The phase of a step that is done as soon as the operation that it awaits is done.
   static constexpr unsigned over = ~0u;
 
   struct step {
     status (*run)(device&);
     status (*undo)(device&);  // null: nothing to undo
+    /// The functions check the outcome of the awaited operation themselves, by
+    /// device_sequence::answer(). They are called for errors too.
+    bool judges = false;
   };
   static const step table[bring_up_steps];
-  /// True for the steps that check the outcome of the awaited operation themselves, by
-  /// device_sequence::answer(). Their functions are called for errors too.
-  static bool judges(bring_up_step s) {
-    constexpr auto bit = [](bring_up_step one) { return 1u << static_cast<unsigned>(one); };
-    return (bit(s) & (bit(bring_up_step::map_fa) | bit(bring_up_step::mod_stat_cfg) |
-                      bit(bring_up_step::map_icm_aux) | bit(bring_up_step::map_reserved) |
-                      bit(bring_up_step::set_ports))) != 0;
-  }
+
+  // Each of the functions below makes the step wait. A step returns what they return.
 
   /// Sends the command of the last make(). The step continues at `phase` when the command is done.
   static status send(device& d, unsigned phase) {
     d.sequence_.send(d.control_.commands, phase);
-    return wait;
+    return {};
   }
   static status send_with_effect(device& d, unsigned phase, bool& effect) {
     d.sequence_.send_with_effect(d.control_.commands, phase, effect);
-    return wait;
+    return {};
   }
   static status await(device& d, unsigned phase, operation& what) {
     d.sequence_.phase = phase;
     d.sequence_.await(what);
-    return wait;
+    return {};
   }
   static status later(device& d, std::uint64_t nanoseconds) {
     d.sequence_.wake_at(clock::after(d.setup_.platform.now(), nanoseconds));
-    return wait;
+    return {};
   }
   static status again(device& d, unsigned phase) {
     d.sequence_.phase = phase;
     d.sequence_.wake_at(0);
-    return wait;
+    return {};
+  }
+  /// Sends command F and returns null when the step begins. Returns the command when it is done.
+  template <class F>
+  static const firmware_command<F>* ask(device& d) {
+    if (d.sequence_.phase == 1) return &d.sequence_.made<F>();
+    d.sequence_.make<F>();
+    static_cast<void>(send(d, 1));
+    return nullptr;
   }
 
   /// The phases of a reset. From `rest` on the reset register has been written. The device may then

@@ -68,10 +68,7 @@ status device::steps::map_reserved(device& d) {
   status worst;
   for (unsigned g = 0; g < context_groups; ++g) {
     if (reserved_objects(d, static_cast<context_group>(g)) == 0) continue;
-    if (!d.requests_[g].done()) {
-      d.sequence_.await(d.requests_[g]);
-      return wait;
-    }
+    if (!d.requests_[g].done()) return await(d, 1, d.requests_[g]);
     const status s = d.requests_[g].outcome();
     d.reserved_mapped_[g] = s.ok();
     if (!s.ok() && worst.ok()) worst = s;
@@ -92,10 +89,7 @@ status device::steps::unmap_reserved(device& d) {
   status worst;
   for (unsigned g = 0; g < context_groups; ++g) {
     if (!d.reserved_mapped_[g]) continue;
-    if (!d.requests_[g].done()) {
-      d.sequence_.await(d.requests_[g]);
-      return wait;
-    }
+    if (!d.requests_[g].done()) return await(d, 1, d.requests_[g]);
     if (worst.ok()) worst = d.requests_[g].outcome();
   }
   if (!worst.ok()) return worst;
@@ -173,14 +167,11 @@ status device::steps::close_hca(device& d) {
 /// Checks that the device has the tables as INIT_HCA described them. A device with other addresses
 /// would write to wrong places.
 status device::steps::query_hca(device& d) {
-  if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::query_hca>();
-    return send(d, 1);
-  }
-  const auto& c = d.sequence_.made<commands::query_hca>();
-  auto expected = c.output;
+  const auto* const c = ask<commands::query_hca>(d);
+  if (c == nullptr) return {};
+  auto expected = c->output;
   FREEHCA_TRY(tell_tables(d, expected));
-  return expected == c.output ? status() : transport_error::bad_reply;
+  return expected == c->output ? status() : transport_error::bad_reply;
 }
 
 }  // namespace freehca

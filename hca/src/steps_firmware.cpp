@@ -19,12 +19,9 @@ constexpr std::uint64_t capability_pause = clock::milliseconds(10);
 }  // namespace
 
 status device::steps::query_fw(device& d) {
-  if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::query_fw>();
-    return send(d, 1);
-  }
-  const auto& c = d.sequence_.made<commands::query_fw>();
-  const auto& o = c.output;
+  const auto* const c = ask<commands::query_fw>(d);
+  if (c == nullptr) return {};
+  const auto& o = c->output;
   using fw = layouts::query_fw;
   static constexpr auto rows =
       fields_of<fw>(FREEHCA_FIELD(device_info, firmware_major, &fw::fw_rev_major),
@@ -204,13 +201,10 @@ void device::steps::take_capabilities(const layouts::image<layouts::query_dev_ca
 }
 
 status device::steps::query_dev_cap(device& d) {
-  if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::query_dev_cap>();
-    return send(d, 1);
-  }
-  const auto& c = d.sequence_.made<commands::query_dev_cap>();
+  const auto* const c = ask<commands::query_dev_cap>(d);
+  if (c == nullptr) return {};
   using cap = layouts::query_dev_cap;
-  const auto& o = c.output;
+  const auto& o = c->output;
   // Right after its start, firmware may answer with invalid values, such as no context memory
   // (Theseus mlx4).
   const bool sensible = o.get<&cap::num_ports>() >= 1 && o.get<&cap::num_ports>() <= most_ports &&
@@ -228,13 +222,10 @@ status device::steps::query_dev_cap(device& d) {
 }
 
 status device::steps::query_adapter(device& d) {
-  if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::query_adapter>();
-    return send(d, 1);
-  }
-  const auto& c = d.sequence_.made<commands::query_adapter>();
+  const auto* const c = ask<commands::query_adapter>(d);
+  if (c == nullptr) return {};
   // The firmware returns the bytes of each word swapped (query_adapter.hpp).
-  const std::byte* psid = c.output.bytes_of<&layouts::query_adapter::psid>();
+  const std::byte* psid = c->output.bytes_of<&layouts::query_adapter::psid>();
   for (unsigned i = 0; i < 16; ++i) {
     const char letter = static_cast<char>(psid[i ^ 3]);
     d.info_.board_id[i] = letter > ' ' && letter <= '~' ? letter : '\0';

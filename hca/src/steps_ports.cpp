@@ -100,16 +100,13 @@ status device::steps::close_ports(device& d) {
 /// without CONF_SPECIAL_QP no other agent answers. This step only queries whether the host could
 /// take over subnet management.
 status device::steps::mad_demux(device& d) {
-  if (d.sequence_.phase == 0) {
-    if (!d.capabilities_.raw.get<&layouts::query_dev_cap::mad_demux>()) return {};
-    d.sequence_.make<commands::query_mad_demux>();
-    return send(d, 1);
-  }
-  const auto& c = d.sequence_.made<commands::query_mad_demux>();
+  if (!d.capabilities_.raw.get<&layouts::query_dev_cap::mad_demux>()) return {};
+  const auto* const c = ask<commands::query_mad_demux>(d);
+  if (c == nullptr) return {};
   using l = layouts::mad_demux;
   d.info_.secure_host =
-      c.output.get<&l::set_attr_mask>() != 0 && c.output.get<&l::getresp_attr_mask>() != 0 &&
-      c.output.get<&l::trap_attr_mask>() != 0 && c.output.get<&l::trap_repress_attr_mask>() != 0;
+      c->output.get<&l::set_attr_mask>() != 0 && c->output.get<&l::getresp_attr_mask>() != 0 &&
+      c->output.get<&l::trap_attr_mask>() != 0 && c->output.get<&l::trap_repress_attr_mask>() != 0;
   return {};
 }
 

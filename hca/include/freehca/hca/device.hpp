@@ -239,7 +239,7 @@ class device {
   };
 
   // sequence.cpp, sequence_reset.cpp
-  void take_back(operation& done, device_sequence::goal towards);
+  void take_back(operation& done, bool up_again);
   void run_sequence();
   void next_step();
   void step_failed(status why);

@@ -16,7 +16,7 @@
 
 namespace freehca {
 
-/// A bring-up, a teardown or a recovery under way. It keeps the current step, the goal, the
+/// A bring-up, a teardown or a recovery under way. It keeps the current step, the
 /// operation that it waits for, and the reason to end early. It does not know what the steps do.
 class device_sequence {
  public:
@@ -26,7 +26,6 @@ class device_sequence {
     down,
     reset,  ///< takes everything back at once; down follows
   };
-  enum class goal : std::uint8_t { down, up };
 
   explicit device_sequence(reactor& owner) : reactor_(owner) {}
 
@@ -44,7 +43,6 @@ class device_sequence {
   sequence_failure failure;  ///< of the last sequence; ok if it did not fail
 
   course way() const { return course_; }
-  goal towards() const { return goal_; }
   bring_up_step step() const { return static_cast<bring_up_step>(step_); }
   /// True if an operation waits for the end of the sequence.
   bool is_awaited() const { return done_ != nullptr; }
@@ -64,15 +62,15 @@ class device_sequence {
   /// from now on.
   void device_forgot() { forgotten_ = true; }
 
-  /// Begins a sequence: runs the steps up from the first one, or undoes them down from the last one
-  /// that was begun.
-  void start(operation& done, operation::callback stopped, void* owner, goal towards);
+  /// Begins a sequence in direction `to`: see turn().
+  void start(operation& done, operation::callback stopped, void* owner, course to);
   /// Makes `done` wait for the end of the sequence that runs already.
   void join(operation& done, operation::callback stopped, void* owner);
   /// Called when the operation that waits for the end is destroyed. The sequence ends as if it were
   /// cancelled, without a callback.
   void orphan(operation::callback stopped, void* owner);
-  void set_goal(goal to) { goal_ = to; }
+  /// If `again` is true, a bring-up follows when everything is taken back.
+  void set_up_again(bool again) { up_again_ = again; }
   /// Continues in direction `to`: up from the first step, down from the last step that was reached.
   /// A reset does not change the step.
   void turn(course to);
@@ -87,13 +85,15 @@ class device_sequence {
   void record_failure(bring_up_step step, status why);
   void record_failure(status why) { record_failure(step(), why); }
   /// Begins the bring-up of a recovery, after everything was taken back. Clears a failure that the
-  /// reset has settled. Returns false if the operation is to end early.
+  /// reset has settled. Returns false if no bring-up follows, or if the operation is to end early.
   bool start_again();
   void end();
 
   // The operation or the time that the sequence waits for.
   void wake_at(std::uint64_t time) { wake_ = time; }
   void await(operation& what) { under_way_ = &what; }
+  /// True if the step waits: it has neither succeeded nor failed yet.
+  bool waits() const { return under_way_ != nullptr || wake_ != clock::never; }
   enum class look : std::uint8_t { early, due, answered };
   /// Tests whether the step has work. If so, the wait is over. early: the step must wait longer.
   /// due: its time has come, or it is to end early. answered: its operation is done.
@@ -147,7 +147,7 @@ class device_sequence {
   operation orphan_;  // replaces an operation that was destroyed
   status outcome_, answer_;
   course course_ = course::none;
-  goal goal_ = goal::down;
+  bool up_again_ = false;
   bool stopping_ = false;  // the request to end early is not yet carried out
   bool forgotten_ = false;
   unsigned step_ = 0;
