@@ -177,6 +177,37 @@ def objects():
     return picture("The states of an object", states, arrows)
 
 
+BLOCKS = """
+absent > map_pending: referenced | context_requests.cpp | b.state = block_state::map_pending;
+map_pending > absent: no user, or no memory | context_lending.cpp | = block_state::absent; continue;
+map_pending > mapping: MAP_ICM | context_lending.cpp | b->state = block_state::mapping;
+mapping > mapped: done | context_lending.cpp | b->state = block_state::mapped;
+mapping > absent: refused | context_lending.cpp | else take_back(*b);
+mapping > doubtful_mapping: not answered | context_lending.cpp | = block_state::doubtful_mapping;
+mapped > spare: no user | context_requests.cpp | b.state = block_state::spare;
+mapped > unmap_pending: no user, no spares | context_requests.cpp | return unmap_pending_.push_back(b);
+spare > mapped: referenced | context_requests.cpp | case block_state::spare: --spare_count_;
+spare > unmap_pending: too old, too many | context_requests.cpp | oldest.state = block_state::unmap
+unmap_pending > mapped: referenced | context_requests.cpp | block_state::unmap_pending: b.unlink();
+unmap_pending > unmapping: UNMAP_ICM | context_lending.cpp | b->state = block_state::unmapping;
+unmapping > absent: done | context_lending.cpp | take_back(*b); if (b->references == 0) continue;
+unmapping > map_pending: done, but referenced | context_lending.cpp | b->state = block_state::map_pending;
+unmapping > unmap_pending: not posted | context_lending.cpp | held_up_.push_back(*b);
+unmapping > doubtful_unmapping: not answered | context_lending.cpp | = block_state::doubtful_unmapping;
+unmapping > held_until_reset: refused | context_lending.cpp | b->state = block_state::held_until
+doubtful_mapping > absent: refused | context_lending.cpp | end.answer.ok()) return self.take_back(b);
+doubtful_mapping > unmap_pending: done | context_lending.cpp | self.unmap_pending_.push_back(b);
+doubtful_unmapping > absent: done | context_lending.cpp | end.answer.ok()) return self.take_back(b)
+doubtful_unmapping > held_until_reset: refused | context_lending.cpp | { b.state = block_state::held
+"""
+
+
+def blocks():
+    header = "include/freehca/hca/context_tables.hpp"
+    states = enumerators(header, "enum class block_state")
+    return picture("The states of a block of context memory", states, from_lines(BLOCKS))
+
+
 PORTS = """
 read > limit: PortInfo was read | port_operation.cpp | return o.limit();
 limit > limit: too many virtual lanes | port_operation.cpp | if (fewer) ++o.attempt_;
@@ -221,5 +252,6 @@ PICTURES = {
     "bring_up.svg": bring_up,
     "operation_steps.svg": operation_steps,
     "object_states.svg": objects,
+    "block_states.svg": blocks,
     "port_operation.svg": ports,
 }

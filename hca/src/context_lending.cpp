@@ -79,7 +79,7 @@ void context_tables::end_mapping() {
       if (b->references == 0) give_up(*b);
       continue;
     }
-    if (b->at_risk.in_doubt()) b->state = block_state::doubtful;
+    if (b->at_risk.in_doubt()) b->state = block_state::doubtful_mapping;
     else take_back(*b);
     fail_requests_on(*b, outcome, which::those_that_map);
   }
@@ -118,10 +118,9 @@ void context_tables::end_unmapping() {
   const status outcome = unmap_.outcome();
   while (block* b = unmapping_.pop_front()) {
     if (!outcome.ok()) {
-      b->unmap_in_doubt = b->at_risk.in_doubt();
       fail_requests_on(*b, outcome, which::all);
-      if (b->unmap_in_doubt) {
-        b->state = block_state::doubtful;
+      if (b->at_risk.in_doubt()) {
+        b->state = block_state::doubtful_unmapping;
       } else if (outcome.is(transport_error::timeout) &&
                  commands_->in_doubt(lease_kind::slot) > 0) {
         // The command was not posted, so the firmware does not know of it.
@@ -149,15 +148,12 @@ void context_tables::take_back(block& b) {
 void context_tables::settled(lease&, const settlement& end, void* of) noexcept {
   block& b = *static_cast<block*>(of);
   context_tables& self = *b.owner;
-  if (b.state != block_state::doubtful) return;
+  const bool was_unmap = b.state == block_state::doubtful_unmapping;
+  if (!was_unmap && b.state != block_state::doubtful_mapping) return;
   self.fresh_ = true;
-  if (end.by_reset) return self.take_back(b);
-  const bool was_unmap = b.unmap_in_doubt;
-  b.unmap_in_doubt = false;
-  if (was_unmap == end.answer.ok()) {
-    // A late answer: UNMAP_ICM succeeded, or MAP_ICM failed.
-    self.take_back(b);
-  } else if (was_unmap) {
+  // A reset, or a late answer: UNMAP_ICM succeeded, or MAP_ICM failed.
+  if (end.by_reset || was_unmap == end.answer.ok()) return self.take_back(b);
+  if (was_unmap) {
     b.state = block_state::held_until_reset;
   } else {
     // MAP_ICM succeeded late, so the device has the block. No request wants it: all failed when the

@@ -63,7 +63,7 @@ void context_tables::start(context_request& r, const context_range& objects,
 }
 
 bool context_tables::usable(const block& b) {
-  return b.state != block_state::doubtful && b.state != block_state::held_until_reset;
+  return b.state < block_state::doubtful_mapping;
 }
 
 std::uint32_t context_tables::first_usable(context_group group, std::uint32_t first,

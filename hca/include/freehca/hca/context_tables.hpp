@@ -150,8 +150,9 @@ class context_tables {
     spare,  // mapped, without a user
     unmap_pending,
     unmapping,
-    doubtful,
-    held_until_reset
+    doubtful_mapping,    // MAP_ICM was not answered
+    doubtful_unmapping,  // UNMAP_ICM was not answered
+    held_until_reset,
   };
   struct block;
 
@@ -219,8 +220,6 @@ struct context_tables::block : list_node {
   std::uint32_t index = 0;  // in its table
   context_table table{};
   block_state state = block_state::absent;
-  // True if the state is doubtful and the command that was not answered is UNMAP_ICM.
-  bool unmap_in_doubt = false;
   lease at_risk;
 
   explicit block(context_tables& o)
