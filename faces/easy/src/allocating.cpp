@@ -69,32 +69,19 @@ void allocating::begin_with(adapter& hca, const program_memory& own, rights allo
 
 void allocating::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<allocating&>(s);
+  if (self.undone(outcome)) return;
   place& p = *self.place_;
-  if (self.undoing()) {
-    if (!outcome.ok()) self.owner().leave(p);
-    return self.finish(self.why());
-  }
   if (!outcome.ok()) {
     p.region = self.create_.in_doubt(outcome);
     return self.undo(outcome);
   }
   p.region = self.create_.made();
   if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
-  p.worked_on = false;
   memory made = self.brought();
   made.region = p.region;
   made.key = key_of(self.owner().verbs_, p.region);
   self.bring(made);
-  self.finish({});
-}
-
-void allocating::undo(status why) {
-  if (dropped()) {
-    owner().leave(*place_);
-    return finish(why);
-  }
-  begin_undoing(why);
-  part(take_back_).start(owner(), *place_);
+  self.end_work({});
 }
 
 }  // namespace freehca::easy

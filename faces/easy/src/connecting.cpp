@@ -85,38 +85,26 @@ void connecting::move(qp_state to) {
 
 void connecting::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<connecting&>(s);
-  if (self.dropped()) return self.end(self.stop_reason());
+  if (self.dropped()) return self.end_work(self.stop_reason());
   if (self.undoing()) {
     // A failed undo is not repeated, because the next connect() begins with a reset of the queue
     // pair.
     if (outcome.ok() && self.to_ == qp_state::reset) return self.move(qp_state::init);
-    return self.end(self.why());
+    return self.end_work(self.why());
   }
   if (!outcome.ok()) return self.undo(outcome);
   if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
-  switch (self.to_) {
-    case qp_state::reset:
-      return self.move(qp_state::init);
-    case qp_state::init:
-      return self.move(qp_state::rtr);
-    case qp_state::rtr:
-      return self.move(qp_state::rts);
-    default:
-      return self.end({});
-  }
+  if (self.to_ == qp_state::rts) return self.end_work({});
+  static_assert(static_cast<unsigned>(qp_state::rts) == 3);  // RESET, INIT, RTR, RTS
+  self.move(static_cast<qp_state>(static_cast<unsigned>(self.to_) + 1));
 }
 
 void connecting::undo(status why) {
   begin_undoing(why);
   const queue_pair* const pair = owner().verbs_.find(place_->pair);
-  if (pair == nullptr || pair->in_doubt() || pair->state_unknown) return end(why);
-  if (pair->qp_state == qp_state::init) return end(why);
+  if (pair == nullptr || pair->in_doubt() || pair->state_unknown) return end_work(why);
+  if (pair->qp_state == qp_state::init) return end_work(why);
   move(pair->qp_state == qp_state::reset ? qp_state::init : qp_state::reset);
-}
-
-void connecting::end(status outcome) {
-  place_->worked_on = false;
-  finish(outcome);
 }
 
 }  // namespace freehca::easy

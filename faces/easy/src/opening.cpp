@@ -66,12 +66,9 @@ void opening::start(adapter& hca, layouts::qp_service service, const connection_
 
 void opening::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<opening&>(s);
-  place& p = *self.place_;
-  if (self.undoing()) {
-    if (!outcome.ok()) self.owner().leave(p);
-    return self.finish(self.why());
-  }
+  if (self.undone(outcome)) return;
   if (!outcome.ok()) return self.undo(outcome);
+  place& p = *self.place_;
   const bool has_completions = static_cast<bool>(p.completions);
   const bool has_pair = static_cast<bool>(p.pair);
   if (!has_completions) p.completions = self.create_completions_.made();
@@ -88,15 +85,6 @@ void opening::advance(stepper& s, status outcome) noexcept {
   // A queue pair for datagrams goes on to RTS, because it needs no peer.
   if (self.service_ != layouts::qp_service::ud || self.to_ == qp_state::rts) return self.succeed();
   self.move(self.to_ == qp_state::init ? qp_state::rtr : qp_state::rts);
-}
-
-void opening::undo(status why) {
-  if (dropped()) {
-    owner().leave(*place_);
-    return finish(why);
-  }
-  begin_undoing(why);
-  part(take_back_).start(owner(), *place_);
 }
 
 void opening::make_pair() {
@@ -143,7 +131,6 @@ void opening::move(qp_state to) {
 void opening::succeed() {
   const verbs& objects = owner().verbs_;
   place& p = *place_;
-  p.worked_on = false;
   p.queues = objects.find(p.pair);
   p.completed = objects.find(p.completions);
   bring({.self = self_,
@@ -151,7 +138,7 @@ void opening::succeed() {
          .completions = p.completions,
          .where = place_,
          .serial = p.serial});
-  finish({});
+  end_work({});
 }
 
 }  // namespace freehca::easy

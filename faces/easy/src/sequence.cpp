@@ -27,4 +27,25 @@ void sequence::refuse(adapter& owner, status why) {
   owner.reactor().refuse(*this, why);
 }
 
+void sequence::end_work(status outcome) {
+  place_->worked_on = false;
+  finish(outcome);
+}
+
+void making::undo(status why) {
+  if (dropped()) {
+    owner().leave(*place_);
+    return finish(why);
+  }
+  begin_undoing(why);
+  part(take_back_).start(owner(), *place_);
+}
+
+bool making::undone(status outcome) {
+  if (!undoing()) return false;
+  if (!outcome.ok()) owner().leave(*place_);
+  finish(why());
+  return true;
+}
+
 }  // namespace freehca::easy

@@ -40,16 +40,11 @@ void taking_back::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<taking_back&>(s);
   if (!outcome.ok() && !outcome.is(driver_error::stale_handle) &&
       !outcome.is(transport_error::reset))
-    return self.end(outcome);
-  if (self.next() != nullptr && !self.stop_reason().ok()) return self.end(self.stop_reason());
+    return self.end_work(outcome);
+  if (self.next() != nullptr && !self.stop_reason().ok()) return self.end_work(self.stop_reason());
   if (self.go_on()) return;
   self.owner().vacate(*self.place_);
   self.finish({});
-}
-
-void taking_back::end(status outcome) {
-  place_->worked_on = false;
-  finish(outcome);
 }
 
 }  // namespace freehca::easy

@@ -159,6 +159,7 @@ class adapter {
  private:
   friend class sequence;
   friend class taking_back;
+  friend class making;
   friend class bringing_up;
   friend class tearing_down;
   friend class allocating;

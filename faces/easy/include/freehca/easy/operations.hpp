@@ -41,10 +41,21 @@ class taking_back : public sequence {
   /// Returns the object of the place that is destroyed next, or null if no object is left.
   device_object* next() const;
   bool go_on();
-  void end(status outcome);
 
-  place* place_ = nullptr;
   destroying destroy_;
+};
+
+/// A sequence that makes the resources of its place.
+class making : public sequence {
+ protected:
+  /// Takes back the resources of the place, and then ends the sequence with `why`. If the sequence
+  /// is being destroyed, it ends at once, and the adapter takes them back.
+  void undo(status why);
+  /// Called when a part has ended. Ends the sequence if undo() was called, and returns true then.
+  bool undone(status outcome);
+
+ private:
+  taking_back take_back_;
 };
 
 class bringing_up : public sequence {
@@ -91,7 +102,7 @@ class tearing_down : public sequence {
   stage stage_ = stage::in_order;
 };
 
-class allocating : public bringing<memory> {
+class allocating : public bringing<memory, making> {
  public:
   allocating() = default;
   ~allocating() { drop(); }
@@ -114,11 +125,8 @@ class allocating : public bringing<memory> {
   };
   static void advance(stepper& self, status outcome) noexcept;
   void begin_with(adapter& hca, const program_memory& own, rights allowed, bool read_only);
-  void undo(status why);
 
-  place* place_ = nullptr;
   registering create_;
-  taking_back take_back_;
 };
 
 class releasing : public taking_back {
@@ -128,7 +136,7 @@ class releasing : public taking_back {
   void start(adapter& hca, const memory& what) { start_of(hca, what.where, what.serial); }
 };
 
-class opening : public bringing<connection> {
+class opening : public bringing<connection, making> {
  public:
   opening() = default;
   ~opening() { drop(); }
@@ -139,7 +147,6 @@ class opening : public bringing<connection> {
 
  private:
   static void advance(stepper& self, status outcome) noexcept;
-  void undo(status why);
   void make_pair();
   void read_partition();
   void move(layouts::qp_state to);
@@ -148,13 +155,11 @@ class opening : public bringing<connection> {
   connection_options how_;
   layouts::qp_service service_{};
   layouts::qp_state to_{};
-  place* place_ = nullptr;
   peer self_;
   create_completion_queue create_completions_;
   create_queue_pair create_pair_;
   pkey_query pkeys_;
   modify_queue_pair modify_;
-  taking_back take_back_;
 };
 
 class connecting : public sequence {
@@ -168,9 +173,7 @@ class connecting : public sequence {
   static void advance(stepper& self, status outcome) noexcept;
   void move(layouts::qp_state to);
   void undo(status why);
-  void end(status outcome);
 
-  place* place_ = nullptr;
   peer self_, peer_;
   layouts::qp_state to_{};
   modify_queue_pair modify_;

@@ -43,21 +43,27 @@ class sequence : public stepper {
   /// Ends the sequence with `why` at the next poll(). The sequence does nothing else.
   void refuse(adapter& owner, status why);
   adapter& owner() const { return *owner_; }
+  /// Finishes the sequence. It works on its place no longer.
+  void end_work(status outcome);
+
+  place* place_ = nullptr;  // on which the sequence works, if it is of one place
 
  private:
   adapter* owner_ = nullptr;
 };
 
 /// A sequence with a result.
-template <class T>
-class bringing : public sequence {
+template <class T, class Base = sequence>
+class bringing : public Base {
  public:
   bringing& until(std::uint64_t at) {
-    set_deadline(at);
+    this->set_deadline(at);
     return *this;
   }
   /// The result, or the reason of the failure. Valid once done().
-  result<T> value() const { return outcome().ok() ? result<T>(value_) : result<T>(outcome()); }
+  result<T> value() const {
+    return this->outcome().ok() ? result<T>(value_) : result<T>(this->outcome());
+  }
 
   /// co_await gives value().
   auto operator co_await() noexcept { return operation_awaiter<bringing>{*this}; }
