@@ -75,12 +75,12 @@ void stepper::on_cancel(operation&, void* self) noexcept {
   operation* const part = s.part_;
   if (!s.dropped()) {
     if (part != nullptr && !s.undoing_) part->cancel();
-  } else if (part != nullptr) {
-    part->drop();
-    part_ended(*part, self);
-  } else if (s.where() != phase::ended) {
-    s.advance_(s, s.stop_reason());
+    return;
   }
+  if (s.where() == phase::ended) return;
+  if (part == nullptr) return s.advance_(s, s.stop_reason());
+  part->drop();
+  part_ended(*part, self);
 }
 
 }  // namespace freehca
