@@ -15,7 +15,7 @@ void device_sequence::start(operation& done, operation::callback stopped, void* 
 
 void device_sequence::join(operation& done, operation::callback stopped, void* owner) {
   done.begin(stopped, owner);
-  reactor_.watch(done);
+  commands_.reactor().watch(done);
   done_ = &done;
   outcome_ = {};
   failure = {};
@@ -27,7 +27,7 @@ void device_sequence::orphan(operation::callback stopped, void* owner) {
   orphan_.set_deadline(done_->deadline());
   orphan_.begin(stopped, owner);
   orphan_.mark_in_flight();
-  reactor_.watch(orphan_);
+  commands_.reactor().watch(orphan_);
   done_ = &orphan_;
   orphan_.cancel();
 }
@@ -90,7 +90,7 @@ bool device_sequence::start_again() {
 void device_sequence::end() {
   course_ = course::none;
   stopping_ = false;
-  if (done_ != nullptr) reactor_.end(*done_, outcome_);
+  if (done_ != nullptr) commands_.reactor().end(*done_, outcome_);
   done_ = nullptr;
 }
 
@@ -136,17 +136,16 @@ void device_sequence::drop_command() {
   command_ = nullptr;
 }
 
-void device_sequence::send(channel& commands, unsigned next_phase) {
-  phase = next_phase;
-  under_way_ = command_;
-  commands.submit(*command_);
+status device_sequence::send(unsigned next_phase) {
+  commands_.submit(*command_);
+  return await(next_phase, *command_);
 }
 
-void device_sequence::send_with_effect(channel& commands, unsigned next_phase, bool& effect) {
+status device_sequence::send_with_effect(unsigned next_phase, bool& effect) {
   effect = true;
   effect_ = &effect;
   command_->put_at_risk(effect_at_risk_);
-  send(commands, next_phase);
+  return send(next_phase);
 }
 
 void device_sequence::effect_settled(lease&, const settlement& end, void* self) noexcept {

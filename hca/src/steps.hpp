@@ -30,29 +30,9 @@ struct device::steps {
   };
   static const step table[bring_up_steps];
 
-  // Each of the functions below makes the step wait. A step returns what they return.
-
-  /// Sends the command of the last make(). The step continues at `phase` when the command is done.
-  static status send(device& d, unsigned phase) {
-    d.sequence_.send(d.control_.commands, phase);
-    return {};
-  }
-  static status send_with_effect(device& d, unsigned phase, bool& effect) {
-    d.sequence_.send_with_effect(d.control_.commands, phase, effect);
-    return {};
-  }
-  static status await(device& d, unsigned phase, operation& what) {
-    d.sequence_.phase = phase;
-    d.sequence_.await(what);
-    return {};
-  }
+  /// Makes the step wait for a time.
   static status later(device& d, std::uint64_t nanoseconds) {
     d.sequence_.wake_at(clock::after(d.setup_.platform.now(), nanoseconds));
-    return {};
-  }
-  static status again(device& d, unsigned phase) {
-    d.sequence_.phase = phase;
-    d.sequence_.wake_at(0);
     return {};
   }
   /// Sends command F and returns null when the step begins. Returns the command when it is done.
@@ -60,7 +40,7 @@ struct device::steps {
   static const firmware_command<F>* ask(device& d) {
     if (d.sequence_.phase == 1) return &d.sequence_.made<F>();
     d.sequence_.make<F>();
-    static_cast<void>(send(d, 1));
+    static_cast<void>(d.sequence_.send(1));
     return nullptr;
   }
 

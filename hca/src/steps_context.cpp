@@ -27,7 +27,7 @@ status device::steps::forget_plan(device& d) {
 status device::steps::set_icm_size(device& d) {
   if (d.sequence_.phase == 0) {
     d.sequence_.make<commands::set_icm_size>().set_input(d.control_.layout.bytes);
-    return send(d, 1);
+    return d.sequence_.send(1);
   }
   const std::uint64_t pages = d.sequence_.last().output_immediate();
   if (const std::size_t left = d.control_.areas.bytes / dma_arena::page - d.firmware_pages_;
@@ -68,7 +68,7 @@ status device::steps::map_reserved(device& d) {
   status worst;
   for (unsigned g = 0; g < context_groups; ++g) {
     if (reserved_objects(d, static_cast<context_group>(g)) == 0) continue;
-    if (!d.requests_[g].done()) return await(d, 1, d.requests_[g]);
+    if (!d.requests_[g].done()) return d.sequence_.await(1, d.requests_[g]);
     const status s = d.requests_[g].outcome();
     d.reserved_mapped_[g] = s.ok();
     if (!s.ok() && worst.ok()) worst = s;
@@ -89,7 +89,7 @@ status device::steps::unmap_reserved(device& d) {
   status worst;
   for (unsigned g = 0; g < context_groups; ++g) {
     if (!d.reserved_mapped_[g]) continue;
-    if (!d.requests_[g].done()) return await(d, 1, d.requests_[g]);
+    if (!d.requests_[g].done()) return d.sequence_.await(1, d.requests_[g]);
     if (worst.ok()) worst = d.requests_[g].outcome();
   }
   if (!worst.ok()) return worst;
@@ -155,13 +155,13 @@ status device::steps::init_hca(device& d) {
   const unsigned log_uars =
       static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
   in.set<&l::log_max_uars>(log_uars > 15 ? 15 : log_uars).set<&l::uar_page_sz>(0);
-  return send_with_effect(d, over, d.sequence_.partly);
+  return d.sequence_.send_with_effect(over, d.sequence_.partly);
 }
 
 status device::steps::close_hca(device& d) {
   if (!d.sequence_.device_has(bring_up_step::init_hca)) return {};
   d.sequence_.make<commands::close_hca>();
-  return send(d, over);
+  return d.sequence_.send(over);
 }
 
 /// Checks that the device has the tables as INIT_HCA described them. A device with other addresses

@@ -99,7 +99,7 @@ status device::steps::create_event_queues(device& d) {
         .set<&l::mtt_base_addr>(d.control_.contexts.translation_offset(translation));
     d.event_queue_at_risk_.set_amount(lease_kind::buffer, 1);
     c.put_at_risk(d.event_queue_at_risk_);
-    return send_with_effect(d, 1, d.event_queue_exists_[item]);
+    return d.sequence_.send_with_effect(1, d.event_queue_exists_[item]);
   }
   d.completion_contexts_ = b.completion_event_queues;
   return {};
@@ -113,7 +113,7 @@ status device::steps::destroy_event_queues(device& d) {
     if (d.sequence_.phase == 0 && d.event_queue_exists_[item]) {
       e.end_arming();
       d.sequence_.make<commands::hw2sw_eq>(e.eqn()).put_at_risk(d.event_queue_at_risk_);
-      return send(d, 1);
+      return d.sequence_.send(1);
     }
     d.sequence_.phase = 0;
     d.event_queue_exists_[item] = false;
@@ -143,13 +143,13 @@ std::uint64_t device::steps::event_mask(const device& d) {
 
 status device::steps::map_events(device& d) {
   d.sequence_.make<commands::map_eq>(d.events_[0].eqn(), event_mask(d));
-  return send_with_effect(d, over, d.sequence_.partly);
+  return d.sequence_.send_with_effect(over, d.sequence_.partly);
 }
 
 status device::steps::unmap_events(device& d) {
   if (!d.sequence_.device_has(bring_up_step::map_events)) return {};
   d.sequence_.make<commands::unmap_eq>(d.events_[0].eqn(), event_mask(d));
-  return send(d, over);
+  return d.sequence_.send(over);
 }
 
 status device::steps::use_events(device& d) {
@@ -158,7 +158,7 @@ status device::steps::use_events(device& d) {
     case begin:
       d.control_.commands.use_events(d.info_.most_commands);
       d.sequence_.make<commands::nop>();
-      return send(d, answered);
+      return d.sequence_.send(answered);
     case answered:
       d.sequence_.patience = clock::after(d.setup_.platform.now(), interrupt_limit);
       d.sequence_.phase = fired;

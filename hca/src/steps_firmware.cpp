@@ -102,7 +102,7 @@ status device::steps::lend_area(device& d, lent_area& area, std::size_t first, s
   area.lent = true;
   area.at_risk.set_amount(lease_kind::page, static_cast<std::uint32_t>(area.memory.bytes / page));
   c.put_at_risk(area.at_risk);
-  return send(d, 1);
+  return d.sequence_.send(1);
 }
 
 status device::steps::take_back_area(device& d, lent_area& area, layouts::opcode how) {
@@ -112,7 +112,7 @@ status device::steps::take_back_area(device& d, lent_area& area, layouts::opcode
       c.request.opcode = how;
       area.lent_before = true;
       c.put_at_risk(area.at_risk);
-      return send(d, 1);
+      return d.sequence_.send(1);
     }
     FREEHCA_TRY(d.sequence_.answer());
     area.lent = false;
@@ -140,7 +140,7 @@ status device::steps::unmap_icm_aux(device& d) {
 
 status device::steps::run_fw(device& d) {
   d.sequence_.make<commands::run_fw>();
-  return send(d, over);
+  return d.sequence_.send(over);
 }
 
 status device::steps::mod_stat_cfg(device& d) {
@@ -148,7 +148,7 @@ status device::steps::mod_stat_cfg(device& d) {
     auto& c = d.sequence_.make<commands::mod_stat_cfg>();
     c.input.set<&layouts::mod_stat_cfg::log_pg_sz_m>(true);
     c.input.set<&layouts::mod_stat_cfg::log_pg_sz>(0);
-    return send(d, 1);
+    return d.sequence_.send(1);
   }
   const status s = d.sequence_.answer();
   // Firmware without this command has the requested page size (Linux only warns).

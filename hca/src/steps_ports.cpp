@@ -31,7 +31,7 @@ status device::steps::query_ports(device& d) {
   }
   if (d.sequence_.item == d.capabilities_.ports) return {};
   d.sequence_.make<commands::query_port>(std::uint32_t{d.sequence_.item + 1});
-  return send(d, 1);
+  return d.sequence_.send(1);
 }
 
 /// Sets `item` to the first InfiniBand port from port `item` + 1 on (`item` counts from 0). Returns
@@ -43,13 +43,13 @@ bool device::steps::next_infiniband_port(device& d) {
 }
 
 status device::steps::start_port_query(device& d, unsigned phase) {
-  return await(d, phase, d.ports_.read(d.control_.commands, d.sequence_.item + 1));
+  return d.sequence_.await(phase, d.ports_.read(d.control_.commands, d.sequence_.item + 1));
 }
 
 status device::steps::start_guid_query(device& d, unsigned phase) {
   d.guid_query_.restart();
   d.guid_query_.start(d.control_.commands, d.sequence_.item + 1, 0);
-  return await(d, phase, d.guid_query_);
+  return d.sequence_.await(phase, d.guid_query_);
 }
 
 status device::steps::set_ports(device& d) {
@@ -75,7 +75,7 @@ status device::steps::set_ports(device& d) {
     }
     auto& c = d.sequence_.make<commands::set_port_ib>(std::uint32_t{d.sequence_.item + 1});
     port_limits::fill(c, d, d.sequence_.item + 1, attempt);
-    return send(d, first_try + attempt);
+    return d.sequence_.send(first_try + attempt);
   }
 }
 
@@ -83,7 +83,7 @@ status device::steps::init_ports(device& d) {
   if (d.sequence_.phase == 1) ++d.sequence_.item;
   if (!next_infiniband_port(d)) return {};
   d.sequence_.make<commands::init_port>(std::uint32_t{d.sequence_.item + 1});
-  return send_with_effect(d, 1, d.ports_.control(d.sequence_.item + 1).open);
+  return d.sequence_.send_with_effect(1, d.ports_.control(d.sequence_.item + 1).open);
 }
 
 status device::steps::close_ports(device& d) {
@@ -93,7 +93,7 @@ status device::steps::close_ports(device& d) {
     ++d.sequence_.item;
   if (d.sequence_.item == most_ports) return {};
   d.sequence_.make<commands::close_port>(std::uint32_t{d.sequence_.item + 1});
-  return send(d, 1);
+  return d.sequence_.send(1);
 }
 
 /// The driver leaves subnet management to the firmware's agent. This is the state after INIT_HCA:
@@ -132,7 +132,7 @@ status device::steps::wait_for_ports(device& d) {
         d.node_query_.restart();
         d.node_query_.start(d.control_.commands, d.sequence_.item + 1,
                             layouts::smp_attribute::node_info);
-        return await(d, node_known, d.node_query_);
+        return d.sequence_.await(node_known, d.node_query_);
       case node_known: {
         const auto node = d.node_query_.attribute<layouts::node_info>();
         d.info_.node_guid = node.get<&layouts::node_info::node_guid>();

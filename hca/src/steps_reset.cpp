@@ -62,14 +62,14 @@ status device::steps::reset(device& d) {
       if (s.ok()) {
         d.sequence_.committed = true;
         d.sequence_.patience = clock::after(now, answer_limit);
-        return again(d, registers_answer);
+        return d.sequence_.again(registers_answer);
       }
       // The configuration space is saved before the flash semaphore is taken, so that the semaphore
       // is held for a short time only. If a process dies while it holds the semaphore, only a
       // bring-up with take_over can reset the card.
       FREEHCA_TRY(d.function_.save());
       d.sequence_.patience = clock::after(now, flash_semaphore_limit);
-      return again(d, take_flash);
+      return d.sequence_.again(take_flash);
     }
     case take_flash: {
       // The driver holds the semaphore so that no tool writes the flash during the reset. The reset
@@ -96,7 +96,7 @@ status device::steps::reset(device& d) {
         return now < d.sequence_.patience ? later(d, poll_interval) : status(transport_error::gone);
       FREEHCA_TRY(d.function_.restore());
       d.sequence_.patience = clock::after(now, answer_limit);
-      return again(d, registers_answer);
+      return d.sequence_.again(registers_answer);
     default: {
       // The reset may have released the ownership semaphore or not. After this read it is taken.
       if (mmio::read_32(d.bar0_, bar0::ownership) == all_ones)

@@ -273,7 +273,7 @@ class device {
 
   // The members that the steps access most often come first, at small offsets. `sequence_` only
   // keeps a reference to `control_`, which is constructed after it.
-  device_sequence sequence_{control_.reactor};
+  device_sequence sequence_{control_.commands};
   device_setup setup_;              // its table of operations is operations_
   platform_operations operations_;  // the part of the platform's table that the driver knows
   pci_function function_;

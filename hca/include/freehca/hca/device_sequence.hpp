@@ -27,7 +27,7 @@ class device_sequence {
     reset,  ///< takes everything back at once; down follows
   };
 
-  explicit device_sequence(reactor& owner) : reactor_(owner) {}
+  explicit device_sequence(channel& commands) : commands_(commands) {}
 
   // State that a step keeps between two calls of its function. When the sequence enters a step, it
   // clears phase, item and committed.
@@ -89,9 +89,21 @@ class device_sequence {
   bool start_again();
   void end();
 
-  // The operation or the time that the sequence waits for.
+  // The operation or the time that the sequence waits for. The functions that return a status make
+  // the step wait. The function of the step returns what they return.
   void wake_at(std::uint64_t time) { wake_ = time; }
-  void await(operation& what) { under_way_ = &what; }
+  /// The step continues at `next_phase` with the next poll().
+  status again(unsigned next_phase) {
+    phase = next_phase;
+    wake_ = 0;
+    return {};
+  }
+  /// The step continues at `next_phase` when `what` is done.
+  status await(unsigned next_phase, operation& what) {
+    phase = next_phase;
+    under_way_ = &what;
+    return {};
+  }
   /// True if the step waits: it has neither succeeded nor failed yet.
   bool waits() const { return under_way_ != nullptr || wake_ != clock::never; }
   enum class look : std::uint8_t { early, due, answered };
@@ -131,10 +143,10 @@ class device_sequence {
   command& last() { return *command_; }
   void drop_command();
   /// Sends the command. The step continues at `next_phase` when the command is done.
-  void send(channel& commands, unsigned next_phase);
+  status send(unsigned next_phase);
   /// The same for a command that changes the state of the device. `effect` becomes true at once. If
   /// the firmware refuses the command, also in a late answer, `effect` becomes false.
-  void send_with_effect(channel& commands, unsigned next_phase, bool& effect);
+  status send_with_effect(unsigned next_phase, bool& effect);
   /// Notes that the device was reset: the effect in doubt does not exist.
   void forget_effect() { effect_ = nullptr; }
 
@@ -142,7 +154,7 @@ class device_sequence {
   static void effect_settled(lease& which, const settlement& end, void* self) noexcept;
   void enter(unsigned step);
 
-  reactor& reactor_;
+  channel& commands_;
   operation* done_ = nullptr;
   operation orphan_;  // replaces an operation that was destroyed
   status outcome_, answer_;
