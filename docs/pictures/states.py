@@ -212,7 +212,7 @@ PORTS = """
 read > limit: PortInfo was read | port_operation.cpp | return o.limit();
 limit > limit: too many virtual lanes | port_operation.cpp | if (fewer) ++o.attempt_;
 limit > change: SET_PORT was done | port_operation.cpp | if (limits && !fewer) return o.change();
-change > end: answered, or in doubt | port_operation.cpp | p.changing = false; o.finish(outcome);
+change > end: answered, or in doubt | port_operation.cpp | p.changing = false; o.complete(outcome);
 read > end: failed, or ends early | port_operation.cpp | outcome = o.stop_reason();
 limit > end: failed, or ends early | port_operation.cpp | outcome = o.stop_reason();
 """

@@ -59,7 +59,6 @@ status operation::reason_for(status part) const {
 void stepper::begin_parts(advancer next) {
   advance_ = next;
   part_ = nullptr;
-  undoing_ = false;
   why_ = {};
   begin(&on_cancel, this);
 }
@@ -74,7 +73,7 @@ void stepper::on_cancel(operation&, void* self) noexcept {
   auto& s = *static_cast<stepper*>(self);
   operation* const part = s.part_;
   if (!s.dropped()) {
-    if (part != nullptr && !s.undoing_) part->cancel();
+    if (part != nullptr && !s.undoing()) part->cancel();
     return;
   }
   if (s.where() == phase::ended) return;

@@ -60,7 +60,7 @@ void port_operation::advance(stepper& self, status outcome) noexcept {
   port_control& p = ports.control(o.port_);
   if (o.step_ == step::change) {
     // If the command was not answered, the late answer settles the state of the port.
-    if (p.at_risk.in_doubt()) return o.finish(outcome);
+    if (p.at_risk.in_doubt()) return o.complete(outcome);
     p.open = outcome.ok() ? p.requested : !p.requested;
     if (outcome.ok()) ports.changed(o.port_);
   } else {
@@ -75,7 +75,7 @@ void port_operation::advance(stepper& self, status outcome) noexcept {
     }
   }
   p.changing = false;
-  o.finish(outcome);
+  o.complete(outcome);
 }
 
 }  // namespace freehca

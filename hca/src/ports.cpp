@@ -35,7 +35,7 @@ void subnet_query::answered(stepper& self, status outcome) noexcept {
     if (refused != layouts::mad_status::success)
       outcome = status(transport_error::bad_reply, static_cast<unsigned>(refused));
   }
-  q.finish(outcome);
+  q.complete(outcome);
 }
 
 void port_query::read_into(port_attributes& to) const {

@@ -220,7 +220,7 @@ unsigned adapter::hand_out(place& p) {
     if (p.completed == nullptr || p.completed->rings.poll(&w, 1) == 0) break;
     auto& one = static_cast<next_completion&>(*first);
     one.bring(w);
-    one.finish({});
+    one.complete({});
   }
   p.in_turn.take_all(p.waiting);
   p.waiting.take_all(p.in_turn);

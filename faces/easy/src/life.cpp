@@ -19,13 +19,13 @@ void bringing_up::advance(stepper& s, status outcome) noexcept {
   adapter& hca = self.owner();
   if (self.undoing() || !outcome.ok()) {
     hca.phase_ = adapter::phase::down;
-    return self.finish(self.undoing() ? self.why() : outcome);
+    return self.complete(self.undoing() ? self.why() : outcome);
   }
   if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
   if (const status opened = hca.open_objects(); !opened.ok()) return self.undo(opened);
   hca.failure_ = {};
   hca.phase_ = adapter::phase::up;
-  self.finish({});
+  self.complete({});
 }
 
 void bringing_up::undo(status why) {
@@ -88,7 +88,7 @@ void tearing_down::hand_over() {
                      : stage_ == stage::in_order ? stage::objects
                                                  : stage_;
   hca.ending_ = nullptr;
-  finish(stop_reason());
+  complete(stop_reason());
   tearing_down& heir = hca.closer_;
   if (this == &heir) return;
   heir.restart();
@@ -128,7 +128,7 @@ bool tearing_down::end() {
   }
   hca.ending_ = nullptr;
   hca.phase_ = adapter::phase::down;
-  finish(outcome_);
+  complete(outcome_);
   return true;
 }
 

@@ -29,13 +29,13 @@ void sequence::refuse(adapter& owner, status why) {
 
 void sequence::end_work(status outcome) {
   place_->worked_on = false;
-  finish(outcome);
+  complete(outcome);
 }
 
 void making::undo(status why) {
   if (dropped()) {
     owner().leave(*place_);
-    return finish(why);
+    return complete(why);
   }
   begin_undoing(why);
   part(take_back_).start(owner(), *place_);
@@ -44,7 +44,7 @@ void making::undo(status why) {
 bool making::undone(status outcome) {
   if (!undoing()) return false;
   if (!outcome.ok()) owner().leave(*place_);
-  finish(why());
+  complete(why());
   return true;
 }
 

@@ -44,7 +44,7 @@ void taking_back::advance(stepper& s, status outcome) noexcept {
   if (self.next() != nullptr && !self.stop_reason().ok()) return self.end_work(self.stop_reason());
   if (self.go_on()) return;
   self.owner().vacate(*self.place_);
-  self.finish({});
+  self.complete({});
 }
 
 }  // namespace freehca::easy

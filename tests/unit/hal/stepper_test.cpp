@@ -41,9 +41,9 @@ class two_parts : public stepper {
   static void advance(stepper& self, status outcome) noexcept {
     auto& s = static_cast<two_parts&>(self);
     if (s.calls_ != nullptr) ++*s.calls_;
-    if (s.dropped()) return s.finish(outcome);
-    if (s.undoing()) return s.finish(s.why());
-    if (outcome.ok() && s.second.done()) return s.finish({});
+    if (s.dropped()) return s.complete(outcome);
+    if (s.undoing()) return s.complete(s.why());
+    if (outcome.ok() && s.second.done()) return s.complete({});
     if (outcome.ok()) return s.by_->start(s.part(s.second));
     s.begin_undoing(outcome);
     s.by_->start(s.part(s.undo));

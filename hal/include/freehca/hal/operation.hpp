@@ -192,16 +192,16 @@ static_assert(sizeof(void*) != 8 || sizeof(operation) == 80);
 ///
 /// cancel() and the deadline cancel the part that is under way. If the stepper is destroyed while
 /// it is under way, the part is dropped, and the advancer is called once more. While dropped() is
-/// true, the advancer starts no part, but calls finish().
+/// true, the advancer starts no part, but calls complete().
 class stepper : public operation {
  protected:
   /// Called when a part has ended. `outcome` is the result of reason_for(). Starts the next part,
-  /// or calls finish().
+  /// or calls complete().
   using advancer = void (*)(stepper& self, status outcome) noexcept;
 
   stepper() = default;
 
-  /// The stepper is under way until finish().
+  /// The stepper is under way until complete().
   void begin_parts(advancer next);
   /// Makes `p` startable. The advancer is called when `p` ends.
   template <class Part>
@@ -214,15 +214,12 @@ class stepper : public operation {
   /// Begins the undo steps of a stepper that failed or is to end early. cancel() and the deadline
   /// do not stop them.
   void begin_undoing(status why) {
-    undoing_ = true;
+    FREEHCA_ASSERT(!why.ok());
     why_ = why;
   }
-  bool undoing() const { return undoing_; }
+  bool undoing() const { return !why_.ok(); }
+  /// The argument of begin_undoing().
   status why() const { return why_; }
-  void finish(status outcome) {
-    part_ = nullptr;
-    complete(outcome);
-  }
 
  private:
   static void part_ended(operation& p, void* self) noexcept;
@@ -231,7 +228,6 @@ class stepper : public operation {
   operation* part_ = nullptr;
   advancer advance_ = nullptr;
   status why_;
-  bool undoing_ = false;
 };
 
 }  // namespace freehca

@@ -36,7 +36,7 @@ class sequence : public stepper {
 
   sequence() = default;
 
-  /// Starts the sequence. It is under way until finish().
+  /// Starts the sequence. It is under way until complete().
   void begin_in(adapter& owner, advancer next);
   /// Starts the sequence and puts it into the list of the place. The adapter ends it.
   void wait_in(adapter& owner, place& where, canceller at_cancel);
