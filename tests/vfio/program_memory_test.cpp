@@ -38,6 +38,7 @@ class program_memory_test : public ::testing::Test {
     std::uint64_t address = 0;
     const status s = map(at, bytes, &address, write);
     EXPECT_TRUE(s.is(transport_error::refused));
+    EXPECT_EQ(s.where(), static_cast<unsigned>(EFAULT));
     EXPECT_NE(device->last_refusal().find(words), std::string::npos) << device->last_refusal();
   }
 
@@ -61,7 +62,9 @@ TEST_F(program_memory_test, is_read_only_for_the_device_if_it_is_asked_for_so) {
   EXPECT_TRUE(kernel.may_write(a));
   EXPECT_FALSE(kernel.may_write(b));
   EXPECT_FALSE(kernel.may_write(c));
+  EXPECT_EQ(device->lent_bytes(), 3 * page);
   for (const std::uint64_t one : {a, b, c}) EXPECT_TRUE(unmap(one, page).ok());
+  EXPECT_EQ(device->lent_bytes(), 0u);
 }
 
 TEST_F(program_memory_test, is_refused_with_the_right_that_is_missing) {

@@ -285,7 +285,8 @@ status vfio_device::lend(std::byte* memory, std::size_t bytes, bool write,
   if (madvise(memory, bytes, MADV_DONTFORK) != 0) {
     const int code = errno;
     const std::string why = process_memory::missing_rights(memory, bytes, write);
-    errno = code;
+    // The kernel says ENOMEM of a page that is not there, and of a lack of memory.
+    errno = why.empty() ? code : EFAULT;
     s = refused("madvise of the program's memory", why);
   } else {
     iova = take_iova_like(memory, bytes);
@@ -315,6 +316,13 @@ status vfio_device::unmap_memory(void* context, std::uint64_t device_address, st
   // It is unmapped, so this succeeds. Children do not inherit the pages.
   if (!d.take_back(back)) static_cast<void>(d.refused("madvise of the program's memory"));
   return {};
+}
+
+std::size_t vfio_device::lent_bytes() const {
+  const std::lock_guard alone(mapping_);
+  std::size_t all = 0;
+  for (const block& b : lent_) all += b.bytes;
+  return all;
 }
 
 // Pages of the driver, and those that another mapping lends to the device, stay out of children.

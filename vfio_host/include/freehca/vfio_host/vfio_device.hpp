@@ -92,6 +92,8 @@ class vfio_device {
 
   /// The parameter `locked_bytes` of open().
   std::size_t locked_bytes() const { return locked_bytes_; }
+  /// The bytes of the program's memory that are mapped, again for each mapping. Any thread.
+  std::size_t lent_bytes() const;
   /// Whether the kernel can reset the function.
   bool resettable() const { return resettable_; }
   /// The last refusal of the operating system, for messages: "VFIO_IOMMU_MAP_DMA: Cannot allocate
@@ -172,7 +174,7 @@ class vfio_device {
   unsigned vectors_ = 0;
   bar bars_[3];
   /// Held during all changes of the next three. Owners of event contexts map memory too.
-  std::mutex mapping_;
+  mutable std::mutex mapping_;
   std::optional<iova_allocator> iova_;
   std::vector<block> blocks_;
   std::vector<block> lent_;  // the program's memory
