@@ -57,7 +57,8 @@ unsigned log_page_for(const dma_region& range, std::uint64_t virtual_address, un
 
 }  // namespace
 
-status memory_region::map(verbs& in, const attributes& a, page_list& pages) {
+status memory_region::map(verbs& in, const attributes& a, std::uint64_t virtual_address,
+                          page_list& pages) {
   device& adapter = in.adapter();
   refused_attribute& note = in.refused();
   constexpr std::size_t page = dma_arena::page;
@@ -68,7 +69,10 @@ status memory_region::map(verbs& in, const attributes& a, page_list& pages) {
   FREEHCA_TRY(note.check(id::region_bytes, a.memory.bytes, last - first, 1));
   // Memory of the program replaces these.
   FREEHCA_TRY(note.check(id::region_bytes, a.pages.bytes(), 0));
-  FREEHCA_TRY(note.check(id::virtual_address, a.virtual_address, 0));
+  if (!a.relocated) FREEHCA_TRY(note.check(id::virtual_address, a.virtual_address, 0));
+  // With the largest pages, it would still need more entries than the table has.
+  if (a.memory.bytes >> log_largest_page >> adapter.opened_with().log_mtts != 0)
+    return status(driver_error::no_resource, static_cast<unsigned>(budget::item::mtts));
   const std::size_t offset = first % page;
   const std::size_t bytes = (offset + a.memory.bytes + page - 1) & ~(page - 1);
   const platform& host = adapter.platform();
@@ -81,7 +85,7 @@ status memory_region::map(verbs& in, const attributes& a, page_list& pages) {
   FREEHCA_TRY(how(host.context, whole.host, bytes, &whole.device_address));
   mapped = whole;
   const dma_region used = whole.part(offset, a.memory.bytes);
-  pages = {used, log_page_for(used, first, adapter.capabilities().log_smallest_page)};
+  pages = {used, log_page_for(used, virtual_address, adapter.capabilities().log_smallest_page)};
   return {};
 }
 
@@ -94,8 +98,8 @@ status memory_region::plan(verbs& in, const attributes& a, creation<creating>& t
   to.pages = a.pages;
   std::uint64_t virtual_address = a.virtual_address;
   if (a.memory.first != nullptr || a.memory.bytes != 0) {
-    FREEHCA_TRY(map(in, a, to.pages));
-    virtual_address = reinterpret_cast<std::uintptr_t>(a.memory.first);
+    if (!a.relocated) virtual_address = reinterpret_cast<std::uintptr_t>(a.memory.first);
+    FREEHCA_TRY(map(in, a, virtual_address, to.pages));
   }
   FREEHCA_TRY(check(to.pages, virtual_address, adapter.capabilities(), in.refused()));
   use(*domain);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Regions of the program's own memory: data at every alignment, mappings that end with the region,
-// memory that the program may only read, and memory that it unmaps too early.
+// Regions of the program's own memory: data at every alignment, addresses of data entries that are
+// not the program's, 4 GiB and more, mappings that end with the region, memory that the program may
+// only read, and memory that it unmaps too early.
 #include <sys/mman.h>
 
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <vector>
 
 #include "counts.hpp"
@@ -46,6 +48,22 @@ class pages {
   std::byte* at_;
 };
 
+/// Pages of the program that take memory only where they are touched.
+struct reserved_memory {
+  explicit reserved_memory(std::size_t size)
+      : bytes(size),
+        at(static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+    EXPECT_NE(at, MAP_FAILED);
+  }
+  ~reserved_memory() { munmap(at, bytes); }
+  reserved_memory(const reserved_memory&) = delete;
+  reserved_memory& operator=(const reserved_memory&) = delete;
+
+  const std::size_t bytes;
+  std::byte* const at;
+};
+
 constexpr memory_access all_of_it{.local_write = true, .remote_read = true, .remote_write = true};
 
 rig_options with_addresses(bool similar) {
@@ -58,11 +76,15 @@ template <class Rig>
 class region_of {
  public:
   region_of(Rig& rig, pd_handle domain, std::byte* first, std::size_t bytes,
-            const memory_access& access = all_of_it)
-      : rig_(rig), first_(first) {
+            const memory_access& access = all_of_it,
+            std::optional<std::uint64_t> virtual_address = {})
+      : rig_(rig), base_(virtual_address.value_or(reinterpret_cast<std::uintptr_t>(first))) {
     create_memory_region create;
-    create.start(rig.objects,
-                 {.pd = domain, .access = access, .memory = {.first = first, .bytes = bytes}});
+    create.start(rig.objects, {.pd = domain,
+                               .virtual_address = virtual_address.value_or(0),
+                               .access = access,
+                               .relocated = virtual_address.has_value(),
+                               .memory = {.first = first, .bytes = bytes}});
     outcome = rig.await(create);
     handle = create.made();
     key = key_of(rig.objects, handle);
@@ -80,11 +102,9 @@ class region_of {
     handle = {};
   }
   queues::data_entry entry(std::size_t offset, std::size_t bytes) const {
-    return queues::entry_of(reinterpret_cast<std::uintptr_t>(first_) + offset, bytes, key);
+    return queues::entry_of(base_ + offset, bytes, key);
   }
-  queues::remote_memory remote(std::size_t offset) const {
-    return {reinterpret_cast<std::uintptr_t>(first_) + offset, key};
-  }
+  queues::remote_memory remote(std::size_t offset) const { return {base_ + offset, key}; }
 
   status outcome;
   mr_handle handle;
@@ -92,7 +112,7 @@ class region_of {
 
  private:
   Rig& rig_;
-  std::byte* first_;
+  std::uint64_t base_;  ///< the address of the first byte in data entries
 };
 using region = region_of<verbs_rig>;
 
@@ -148,6 +168,62 @@ TEST_P(program_memory_test, takes_the_largest_pages_that_fit) {
   const region of_all(rig, pair.domain, memory.at(100), 60 * page);
   const std::uint32_t translations = rig.adapter.numbers().mtts.out() - out;
   EXPECT_EQ(translations, GetParam() ? 8u : 64u) << "in units of 8";
+}
+
+TEST_P(program_memory_test, may_have_other_addresses_in_data_entries) {
+  constexpr std::size_t offset = 40, bytes = 3 * page;
+  const pages source(4), target(4);
+  *source.at(offset + 2 * page) = std::byte{1};
+  const region from(rig, pair.domain, source.at(offset), bytes, all_of_it, offset);
+  ASSERT_TRUE(from.outcome.ok()) << words(from.outcome);
+  const std::uint64_t last = ~std::uint64_t{0} - (4 * page - 1);
+  for (const std::uint64_t base : {std::uint64_t{}, 5 * page, std::uint64_t{1} << 63, last}) {
+    const region to(rig, pair.domain, target.at(offset), bytes, all_of_it, base + offset);
+    ASSERT_TRUE(to.outcome.ok()) << words(to.outcome);
+    *target.at(offset + 2 * page) = background;
+    EXPECT_EQ(write(from, 0, to, 0, bytes), completion_status::ok);
+    EXPECT_EQ(*target.at(offset + 2 * page), std::byte{1});
+    EXPECT_EQ(*target.at(offset + bytes), background);
+  }
+  const std::size_t with_source = rig.machine.memory().mappings();
+  for (const std::uint64_t base : {offset + 1, last + offset + page}) {
+    const region refused(rig, pair.domain, target.at(offset), bytes, all_of_it, base);
+    EXPECT_TRUE(refused.outcome.is(driver_error::bad_argument)) << words(refused.outcome);
+    EXPECT_EQ(rig.machine.memory().mappings(), with_source);
+  }
+  // The program's own addresses are then none of the region's.
+  const region to(rig, pair.domain, target.at(offset), bytes, all_of_it, offset);
+  const auto own = reinterpret_cast<std::uintptr_t>(target.at(offset));
+  EXPECT_TRUE(
+      pair.send(0)
+          .post_and_ring(queues::rdma_write{.remote = {own, to.key}, .data = from.entry(0, 1)})
+          .ok());
+  EXPECT_EQ(pair.next(0).status, completion_status::remote_access);
+}
+
+TEST_P(program_memory_test, of_4_gib_and_more_has_large_pages_or_names_the_limit) {
+  constexpr std::size_t far = std::size_t{4} << 30;
+  const reserved_memory memory(far + (std::size_t{1} << 30));
+  const pages source(1);
+  const region from(rig, pair.domain, source.at(0), page);
+  const std::size_t with_source = rig.machine.memory().mappings();
+  const std::uint32_t out = rig.adapter.numbers().mtts.out();
+  const region to(rig, pair.domain, memory.at + 1, far + 2 * page);
+  if (GetParam()) {
+    ASSERT_TRUE(to.outcome.ok()) << words(to.outcome);
+    EXPECT_LE(rig.adapter.numbers().mtts.out() - out, 8u);
+    EXPECT_EQ(write(from, 0, to, far + 1, 1), completion_status::ok);
+    EXPECT_EQ(*(memory.at + far + 2), background);
+    EXPECT_EQ(*(memory.at + 2), std::byte{}) << "the address is cut to 32 bits";
+  } else {
+    EXPECT_TRUE(to.outcome.is(driver_error::no_resource)) << words(to.outcome);
+    EXPECT_EQ(to.outcome.where(), static_cast<unsigned>(budget::item::mtts));
+    EXPECT_EQ(rig.machine.memory().mappings(), with_source);
+  }
+  // More than the largest pages could hold is refused before it is mapped: it is not there.
+  const status s = refusal(memory.at, std::size_t{1} << 62);
+  EXPECT_TRUE(s.is(driver_error::no_resource)) << words(s);
+  EXPECT_EQ(s.where(), static_cast<unsigned>(budget::item::mtts));
 }
 
 TEST_P(program_memory_test, opens_no_byte_beside_the_region) {

@@ -43,6 +43,13 @@ TEST_F(words_test, more_memory_than_the_budget_has) {
            {"out of memory", "queue memory", "budget::queue_bytes is 1048576", "in use"});
 }
 
+TEST_F(words_test, more_translation_entries_than_the_budget_has) {
+  std::byte memory{};
+  expect(s.wait(s.adapter().register_memory(&memory, std::size_t{1} << 62)).error(),
+         {"out of resources", "memory translation entries",
+          "2 to the power of budget::log_mtts is 262144"});
+}
+
 TEST_F(words_test, more_memories_than_the_budget_has) {
   for (unsigned i = 0; i < 3; ++i) {
     const auto one = s.wait(s.adapter().allocate(4096));

@@ -37,10 +37,13 @@ struct memory_region_attributes {
   /// of the first byte in the first page, because the device takes the offset from this address.
   std::uint64_t virtual_address = 0;
   memory_access access{};
-  /// Replaces `pages` and `virtual_address`. The region maps this memory for the device, chooses
-  /// the page size, and ends the mapping when it is destroyed. Data entries use the addresses of
-  /// the program. Without local_write, the mapping of the device is read-only if the platform has
-  /// map_read_only_memory(). Regions may overlap.
+  /// True: data entries use `virtual_address` for the first byte of `memory`. It agrees with the
+  /// address of the program modulo 4096. False: data entries use the addresses of the program if
+  /// there is `memory`, and `virtual_address` is then 0.
+  bool relocated = false;
+  /// Replaces `pages`. The region maps this memory for the device, chooses the page size, and ends
+  /// the mapping when it is destroyed. Without local_write, the mapping of the device is read-only
+  /// if the platform has map_read_only_memory(). Regions may overlap.
   program_memory memory{};
 };
 
@@ -63,7 +66,7 @@ struct memory_region : device_object {
 
  private:
   /// Maps the memory of the program. Sets `pages` to its device addresses.
-  status map(verbs& in, const attributes& a, page_list& pages);
+  status map(verbs& in, const attributes& a, std::uint64_t virtual_address, page_list& pages);
 };
 static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 224);
 
