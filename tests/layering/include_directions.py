@@ -126,7 +126,7 @@ RULES = {
     "ibverbs/in_program": (
         CORE
         + ["firmware_cmds", "queues", "hca", "model", "in_program"]
-        + ["wires_shm", "captures"],
+        + ["process_memory", "wires_shm", "captures"],
         False,
     ),
     "ibverbs/vfio": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host"], False),

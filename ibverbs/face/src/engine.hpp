@@ -63,15 +63,19 @@ class engine {
     while (!op.done()) run();
     return op.outcome();
   }
-  /// Starts an operation on the objects, with these arguments, and runs it to its end. Returns 0,
-  /// or an errno.
+  /// Starts an operation on the objects, with these arguments, and runs it to its end.
   template <class Operation, class... Arguments>
-  int perform(Operation& op, const Arguments&... arguments) {
+  status outcome_of(Operation& op, const Arguments&... arguments) {
     op.start(objects_, arguments...);
-    const int error = errno_of(finish(op));
+    const status outcome = finish(op);
     // The end of the operation may have taken an interrupt, which is armed again by this.
     poll_events_if_any();
-    return error;
+    return outcome;
+  }
+  /// The same. Returns 0, or an errno.
+  template <class Operation, class... Arguments>
+  int perform(Operation& op, const Arguments&... arguments) {
+    return errno_of(outcome_of(op, arguments...));
   }
   /// Delivers all events that are due.
   void poll_events();

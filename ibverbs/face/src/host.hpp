@@ -11,19 +11,11 @@
 #include <freehca/hal/platform.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/hca/budget.hpp>
+#include <freehca/hca/kinds/memory_region.hpp>
 
 namespace freehca::ibverbs {
 
 class engine;
-
-/// Memory of the program that the device sees.
-struct mapping {
-  std::uint64_t device_address =
-      0;  ///< of the first byte that was named, which may be inside a page
-  // The pages that were mapped.
-  std::uint64_t pages_at = 0;
-  std::size_t pages_bytes = 0;
-};
 
 /// How many objects of each kind a process can have. The device attributes report these numbers.
 struct object_limits {
@@ -85,10 +77,9 @@ class host {
   /// Whether the adapter is lost.
   virtual bool is_gone() const = 0;
 
-  /// Makes memory of the program visible to the device, until unmap(). Returns 0, or an errno after
-  /// a message that names the remedy.
-  virtual int map(void* at, std::size_t bytes, mapping& to) = 0;
-  virtual void unmap(const mapping& which) = 0;
+  /// Why the platform has just refused memory of the program with this errno, and the remedy. A
+  /// text for messages that begins with ": ".
+  virtual std::string reason(const program_memory& memory, bool write, int error) const = 0;
 
  protected:
   host() = default;

@@ -40,7 +40,6 @@ struct domain {
 struct region {
   ibv_mr verbs;
   mr_handle handle;
-  mapping memory;
 };
 
 struct datagram_address {

@@ -2,7 +2,8 @@
 // Copyright the freehca authors
 //
 // Protection domains and memory regions.
-#include <freehca/hal/page_list.hpp>
+#include <cstdio>
+#include <string>
 
 #include "errors.hpp"
 #include "objects.hpp"
@@ -11,22 +12,31 @@ namespace freehca::ibverbs {
 
 namespace {
 
-constexpr unsigned smallest_page = 12, largest_page = 30;
-/// A region of more pages gets larger ones. Each page is an entry of a translation table.
-constexpr std::size_t few_pages = 512;
-
 constexpr unsigned known_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                                   IBV_ACCESS_OPTIONAL_RANGE;
 
-/// The size of the pages in which the device sees the memory. Address and virtual address have the
-/// same offset in their pages.
-unsigned page_size_for(std::uint64_t address, std::uint64_t virtual_address, std::size_t bytes) {
-  unsigned log = smallest_page;
-  while (log < largest_page && (bytes >> log) > few_pages &&
-         ((address ^ virtual_address) & ((std::uint64_t{2} << log) - 1)) == 0)
-    ++log;
-  return log;
+/// The limit that a registration has met, for messages. Empty: it has met none.
+std::string limit(status s, const host_settings& how) {
+  if (!s.is(driver_error::no_resource) && !s.is(driver_error::no_memory)) return {};
+  if (s.where() == memory_region::facts.item)
+    return ": all " + std::to_string(how.limits.regions) + " regions are in use";
+  const auto item = static_cast<budget::item>(s.where());
+  const std::string table =
+      item == budget::item::mtts ? " of 2^" + std::to_string(how.budget.log_mtts) : "";
+  return std::string(": too few free ") + name_of(item) + table;
+}
+
+/// Writes the reason of a refusal. Returns an errno.
+int explain(status s, const memory_region_attributes& of, engine& here) {
+  const bool by_platform = s.is(transport_error::refused) && s.where() != 0;
+  const int error = by_platform ? static_cast<int>(s.where()) : errno_of(s);
+  const std::string why = by_platform ? here.host().reason(of.memory, of.access.local_write, error)
+                                      : limit(s, here.host().settings());
+  if (!why.empty())
+    std::fprintf(stderr, "freehca: %zu bytes of memory cannot be registered%s\n", of.memory.bytes,
+                 why.c_str());
+  return error;
 }
 
 ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t virtual_address,
@@ -34,34 +44,20 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
   engine& here = engine_of(pd->context);
   if (here.dead()) return fail(ENODEV);
   if ((access & ~known_access) != 0) return fail(EOPNOTSUPP);
-  const bool remote_change = (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0;
-  if (remote_change && (access & IBV_ACCESS_LOCAL_WRITE) == 0) return fail(EINVAL);
-  const auto address = reinterpret_cast<std::uintptr_t>(at);
-  if (bytes == 0 || bytes > ~address) return fail(EINVAL);
-  const unsigned log_most_pages = here.host().settings().budget.log_mtts;
-  if (bytes >> largest_page >> log_most_pages != 0) return fail(ENOMEM);
+  const memory_region_attributes how{
+      .pd = of(pd).handle,
+      .virtual_address = virtual_address,
+      .access = {.local_write = (access & IBV_ACCESS_LOCAL_WRITE) != 0,
+                 .remote_read = (access & IBV_ACCESS_REMOTE_READ) != 0,
+                 .remote_write = (access & IBV_ACCESS_REMOTE_WRITE) != 0,
+                 .remote_atomic = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0},
+      .relocated = true,
+      .memory = {.first = static_cast<std::byte*>(at), .bytes = bytes}};
   const uncancellable stays;
   auto made = std::make_unique<region>();
   const engine::guard held(here.lock);
-  if (const int error = here.host().map(at, bytes, made->memory); error != 0) return fail(error);
-  const auto give_up = [&](int error) {
-    here.host().unmap(made->memory);
-    return fail(error);
-  };
-  const std::uint64_t seen_at = made->memory.device_address;
-  const unsigned page = page_size_for(seen_at, virtual_address, bytes);
-  if (bytes >> page >> log_most_pages != 0) return give_up(ENOMEM);
-  memory_region_attributes how;
-  how.pd = of(pd).handle;
-  // Pages around the ends belong to it as well. The device checks the length in bytes.
-  how.pages = page_list(dma_region{static_cast<std::byte*>(at), seen_at, bytes}, page);
-  how.virtual_address = virtual_address;
-  how.access = {.local_write = (access & IBV_ACCESS_LOCAL_WRITE) != 0,
-                .remote_read = (access & IBV_ACCESS_REMOTE_READ) != 0,
-                .remote_write = (access & IBV_ACCESS_REMOTE_WRITE) != 0,
-                .remote_atomic = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0};
   create_memory_region create;
-  if (const int error = here.perform(create, how); error != 0) return give_up(error);
+  if (const status s = here.outcome_of(create, how); !s.ok()) return fail(explain(s, how, here));
   made->handle = create.made();
   const std::uint32_t key = key_of(here.objects(), made->handle);
   made->verbs = {pd->context, pd, at, bytes, key, key, key};
@@ -117,7 +113,6 @@ FREEHCA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
     const engine::guard held(here.lock);
     destroy_memory_region destroy;
     if (const int error = here.perform(destroy, of(mr).handle); error != 0) return error;
-    here.host().unmap(of(mr).memory);
   }
   delete &of(mr);
   return 0;

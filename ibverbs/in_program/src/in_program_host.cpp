@@ -16,6 +16,7 @@
 #include <freehca/captures/packet_file.hpp>
 #include <freehca/hca/ports.hpp>
 #include <freehca/layouts/set_port_info.hpp>
+#include <freehca/process_memory/memory_rights.hpp>
 
 #include "engine.hpp"
 #include "environment.hpp"
@@ -85,14 +86,9 @@ class in_program_host final : public host {
   bool take_interrupt() override { return adapter_->take_interrupt(); }
   bool is_gone() const override { return false; }
 
-  int map(void* at, std::size_t bytes, mapping& to) override {
-    static_cast<void>(bytes);
-    // A device address is a pointer of the program.
-    adapter_->guard_memory();
-    to.device_address = reinterpret_cast<std::uintptr_t>(at);
-    return 0;
+  std::string reason(const program_memory& memory, bool write, int) const override {
+    return process_memory::missing_rights(memory.first, memory.bytes, write);
   }
-  void unmap(const mapping&) override {}
 
  private:
   status capture(in_program::adapter_options& how, std::string& why) const;

@@ -24,8 +24,6 @@ namespace freehca::ibverbs {
 
 namespace {
 
-constexpr std::size_t page = vfio_host::iova_allocator::page;
-
 /// The driver's memory is locked from the first to the last moment. So there is less of it than
 /// inside a program, where only memory that is touched exists.
 constexpr host_settings vfio_settings() {
@@ -105,8 +103,13 @@ class vfio_function_host final : public host {
   }
   bool is_gone() const override { return device_->failed() || device_->wanted_back(); }
 
-  int map(void* at, std::size_t bytes, mapping& to) override;
-  void unmap(const mapping& which) override;
+  std::string reason(const program_memory& memory, bool, int error) const override {
+    const std::string why = ": " + device_->last_refusal();
+    if (error != ENOMEM) return why;
+    const std::size_t before = device_->lent_bytes();
+    return why + "; with " + std::to_string(before) + " bytes registered before: " +
+           vfio_host::how_to_lock(device_->locked_bytes() + before + memory.bytes);
+  }
 
  private:
   static vfio_function_host* present_;
@@ -119,7 +122,6 @@ class vfio_function_host final : public host {
   /// thread that polls gets the lock more often than the one below.
   std::atomic<bool> due_{false};
   std::atomic<bool> ending_{false};
-  std::size_t registered_ = 0;  // bytes of pages, again for each registration
   std::thread thread_;
 };
 
@@ -168,42 +170,6 @@ void vfio_function_host::stop() {
   ending_.store(true);
   device_->wake();
   thread_.join();
-}
-
-int vfio_function_host::map(void* at, std::size_t bytes, mapping& to) {
-  const auto address = reinterpret_cast<std::uintptr_t>(at);
-  const std::uintptr_t begin = address / page * page;
-  const std::uintptr_t end = (address + bytes + page - 1) / page * page;
-  if (end <= begin) return EINVAL;
-  const freehca::platform driver = platform();
-  const status s = driver.operations->map_memory(
-      driver.context, reinterpret_cast<std::byte*>(begin), end - begin, &to.pages_at);
-  to.pages_bytes = end - begin;
-  to.device_address = to.pages_at + (address - begin);
-  if (s.ok()) {
-    registered_ += to.pages_bytes;
-    return 0;
-  }
-  to = {};
-  const int error = s.is(transport_error::refused) ? s.where() : EIO;
-  const std::string remedy =
-      error == ENOMEM ? "; with " + std::to_string(registered_) + " bytes registered before: " +
-                            vfio_host::how_to_lock(device_->locked_bytes() + registered_ + bytes)
-                      : "";
-  std::fprintf(stderr, "freehca: %zu bytes of memory cannot be registered: %s%s\n", bytes,
-               device_->last_refusal().c_str(), remedy.c_str());
-  return error;
-}
-
-void vfio_function_host::unmap(const mapping& which) {
-  if (which.pages_bytes == 0) return;
-  const freehca::platform driver = platform();
-  const status s =
-      driver.operations->unmap_memory(driver.context, which.pages_at, which.pages_bytes);
-  registered_ -= which.pages_bytes;
-  if (!s.ok())
-    std::fprintf(stderr, "freehca: memory stays visible to the device: %s\n",
-                 device_->last_refusal().c_str());
 }
 
 }  // namespace

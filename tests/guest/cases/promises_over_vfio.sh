@@ -27,7 +27,9 @@ for name in exec_frees_the_slot children_outlive_their_parent channel_is_a_descr
   chaining_handlers_end_the_program threads_are_cancelled_behind_an_open \
   closed_devices_leave_their_queues children_are_refused_too impossible_registrations_are_refused \
   functions_of_newer_releases_are_refused negative_counts_are_refused \
-  inline_data_that_is_too_long_is_refused datagrams_have_no_remote_address; do
+  inline_data_that_is_too_long_is_refused datagrams_have_no_remote_address \
+  unmapped_memory_is_an_error_unless_it_is_pinned memory_without_rights_is_refused \
+  read_only_memory_is_only_read regions_have_addresses_of_their_own; do
   timeout 60 freehca-run --device "vfio:$hca" -- freehca_program_face $name >/run/out 2>&1 ||
     fail "$name, status $?: $(cat /run/out)"
   grep -q "^seed " /run/out || fail "$name: $(cat /run/out)"

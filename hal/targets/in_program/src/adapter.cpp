@@ -170,10 +170,6 @@ void adapter::run_in_real_time() {
   real_time_ = true;
 }
 
-void adapter::guard_memory() {
-  install_guard();
-}
-
 void adapter::leave_link() {
   const std::lock_guard held(running_);
   idle_.store(false, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include <freehca/in_program/adapter.hpp>
+#include <freehca/process_memory/guarded_copy.hpp>
 #include <freehca/process_memory/memory_rights.hpp>
 #include <freehca/texts/text.hpp>
 
@@ -15,11 +16,13 @@ namespace freehca::in_program {
 
 namespace {
 
-/// Device addresses are the program's pointers.
+/// Device addresses are the program's pointers. Takes the handlers of SIGSEGV and SIGBUS again, if
+/// the program has installed its own since. Faults of the program still reach those.
 status lend(const std::byte* memory, std::size_t bytes, bool write, std::uint64_t* address) {
   // As VFIO refuses it.
   if (!process_memory::rights_to(memory, bytes).allow(write))
     return status(transport_error::refused, EFAULT);
+  process_memory::install_guard();
   *address = reinterpret_cast<std::uintptr_t>(memory);
   return {};
 }

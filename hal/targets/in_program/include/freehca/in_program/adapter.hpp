@@ -55,10 +55,6 @@ class adapter final : private model::environment {
   /// Only while no other thread runs the adapter.
   model::device& model() { return device_; }
 
-  /// Takes the handlers of SIGSEGV and SIGBUS again, if the program has installed its own since.
-  /// Faults of the program still reach those. One thread at a time.
-  void guard_memory();
-
   /// Runs what is due: packets that have arrived, timers. Returns at once if another thread runs
   /// the adapter. Returns whether anything was done. Any thread.
   bool work();
