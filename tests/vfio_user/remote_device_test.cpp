@@ -3,6 +3,8 @@
 //
 // The driver's port to an adapter behind a socket: when nobody is behind it any more, on kernels
 // that know no nanoseconds, in a forked child, and when the kernel or the server refuses something.
+// Memory of the program is no memory of the device.
+#include <freehca/blocking/session.hpp>
 #include <freehca/vfio_user_host/remote_device.hpp>
 
 #include <linux/pci_regs.h>
@@ -128,6 +130,21 @@ TEST_F(remote_device_test, keeps_memory_that_the_server_refuses_to_unmap) {
   EXPECT_EQ(msync(memory.host, 0x2000, MS_ASYNC), 0) << "unmapped here, and not at the server";
   of.operations->free_dma(of.context, memory);
   EXPECT_EQ(msync(memory.host, 0x2000, MS_ASYNC), -1) << "what the server unmaps is given back";
+}
+
+// The server maps files (docs/decisions/program-memory.md). A program with memory of the driver's
+// works on.
+TEST_F(remote_device_test, registers_no_memory_of_the_program) {
+  open();
+  ASSERT_NE(nullptr, device) << why;
+  blocking::session s(*device);
+  ASSERT_TRUE(s.open().ok());
+  ASSERT_TRUE(s.wait(s.adapter().bring_up()).ok());
+  std::byte memory[8]{};
+  const auto refused = s.wait(s.adapter().register_memory(memory, sizeof memory));
+  EXPECT_TRUE(refused.error().is(driver_error::unsupported)) << s.words(refused.error());
+  EXPECT_TRUE(s.wait(s.adapter().allocate(sizeof memory)).ok());
+  EXPECT_TRUE(s.tear_down().ok());
 }
 
 }  // namespace
