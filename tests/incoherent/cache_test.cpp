@@ -23,8 +23,8 @@ namespace {
 using in_process::processor_cache;
 using site = processor_cache::site;
 
-constexpr const char* rooms[] = {"hal",   "firmware_cmds",    "queues",     "hca",
-                                 "faces", "loopback_traffic", "conformance"};
+constexpr const char* rooms[] = {"hal", "firmware_cmds", "queues",           "work_requests",
+                                 "hca", "faces",         "loopback_traffic", "conformance"};
 
 /// The site with its file as the checkout names it; empty for one in the tests. Compilers are given
 /// whole paths, or paths from the folder of the build.

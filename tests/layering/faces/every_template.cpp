@@ -5,6 +5,7 @@
 #include <freehca/easy/easy.hpp>
 #include <freehca/hca/kinds/address_attributes.hpp>
 #include <freehca/interfaces/every_interface.hpp>
+#include <freehca/work_requests/send_request.hpp>
 
 namespace freehca {
 
@@ -35,6 +36,12 @@ status read_a_path(const attribute_list& list, address_attributes& to) {
        FREEHCA_ATTRIBUTE(address_attributes, dgid, path::dgid)});
   static_assert(std::same_as<decltype(known), const attribute_table<address_attributes, 2>>);
   return read(list, known, to);
+}
+
+/// Requests of opcodes that are known only at run time.
+status post_each(queues::sq& to, const work_requests::send_request& r) {
+  FREEHCA_TRY(work_requests::post(to, r));
+  return work_requests::post_and_ring(to, r);
 }
 
 /// Each interface is asked for by a function of its own.

@@ -46,7 +46,7 @@ barrier_sites all_passed(machine target) {
 
 TEST(barriers, the_scenarios_pass_every_one_in_the_source) {
   barrier_sites written;
-  for (const char* library : {"queues", "firmware_cmds"})
+  for (const char* library : {"queues", "work_requests", "firmware_cmds"})
     for (const auto& file : std::filesystem::recursive_directory_iterator(
              std::filesystem::path(FREEHCA_SOURCE_DIR) / library)) {
       if (!file.is_regular_file()) continue;

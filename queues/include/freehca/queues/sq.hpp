@@ -311,7 +311,7 @@ status sq::post_slowly(By& by, const Request& r, request_flags flags) {
 
 template <class Requests>
 inline unsigned sq::post_many(Requests requests, unsigned count, request_flags flags) {
-  using Request = std::remove_cvref_t<decltype(requests[0])>;
+  using request_type = std::remove_cvref_t<decltype(requests[0])>;
   constexpr bool alike = is_stream<Requests>;
   no_doorbell none;
   std::size_t done = 0;
@@ -320,13 +320,13 @@ inline unsigned sq::post_many(Requests requests, unsigned count, request_flags f
     std::size_t room = static_cast<std::size_t>(next.end - next.at);
     if (const std::size_t all = (count - done) << log_stride_; room > all) room = all;
     extent first_of;
-    if (!allows<Request>() || (alike && !fits(requests[done], first_of))) room = 0;
+    if (!allows<request_type>() || (alike && !fits(requests[done], first_of))) room = 0;
     std::uint64_t first = 0;
-    if constexpr (has_entry<Request>)
-      first = first_word<Request>(next, bytes_with_entry<Request>(), flags);
+    if constexpr (has_entry<request_type>)
+      first = first_word<request_type>(next, bytes_with_entry<request_type>(), flags);
     const std::byte* const stop = next.at + room;
     for (std::size_t i = done; next.at != stop; ++i) {
-      const Request& r = requests[i];
+      const request_type& r = requests[i];
       extent of;
       if (alike ? !check(r, of).ok() : !fits(r, of)) [[unlikely]]
         break;
