@@ -42,10 +42,10 @@ CROWDS = [
 ]
 
 
-def rings(crowd, **bounds):
-    """The figures of RINGS, and those of CROWDS."""
-    assert bounds.keys() == RINGS.keys() and crowd[1] <= 1.05 * crowd[0]
-    return [(row, RINGS[row], *bounds[row]) for row in RINGS] + [
+def rings(crowd, **most):
+    """The figures of RINGS, at least 0.935 of what they are at most, and those of CROWDS."""
+    assert most.keys() == RINGS.keys() and crowd[1] <= 1.05 * crowd[0]
+    return [(row, RINGS[row], round(0.935 * most[row], 2), most[row]) for row in RINGS] + [
         (where, rf"^post and poll {where} +([\d.]+)", *crowd) for where in CROWDS
     ]
 
@@ -79,51 +79,51 @@ FIGURES = {
     ],
     # Instructions of g++ 12, then of clang 14, at -O2, and 3 % more.
     "rings": rings(
-        post=(43, 47.3),
-        inline=(141, 155.3),
-        any=(90, 98.9),
-        poll=(64, 71.1),
-        empty=(7, 8.2),
-        batch=(27, 30.2),
-        polls=(36, 40.4),
-        receive=(80, 87.6),
-        shared_receive=(98, 107.1),
-        stream=(20, 22.4),
-        quiet=(28, 31.5),
-        quiet_stream=(21, 24.0),
-        quiet_poll=(3, 4.2),
-        look=(30, 32.8),
-        count=(36, 40.3),
-        datagram=(53, 58.9),
-        datagrams=(59, 65.2),
-        receives=(41, 43.9),
-        received=(54, 59.9),
-        shared=(39, 41.8),
-        shared_received=(66, 73.3),
+        post=47.3,
+        inline=155.3,
+        any=98.9,
+        poll=71.1,
+        empty=8.2,
+        batch=30.2,
+        polls=40.4,
+        receive=87.6,
+        shared_receive=107.1,
+        stream=22.4,
+        quiet=31.5,
+        quiet_stream=24.0,
+        quiet_poll=4.2,
+        look=32.8,
+        count=40.3,
+        datagram=58.9,
+        datagrams=65.2,
+        receives=43.9,
+        received=59.9,
+        shared=41.8,
+        shared_received=73.3,
         crowd=(106.9, 111.9),
     ),
     "rings_clang": rings(
-        post=(46, 50.7),
-        inline=(162, 178.5),
-        any=(89, 98.1),
-        poll=(64, 71.1),
-        empty=(9, 10.3),
-        batch=(28, 31.3),
-        polls=(41, 45.4),
-        receive=(83, 89.6),
-        shared_receive=(100, 108.2),
-        stream=(21, 23.7),
-        quiet=(29, 32.0),
-        quiet_stream=(22, 24.5),
-        quiet_poll=(4, 4.5),
-        look=(37, 41.3),
-        count=(37, 41.4),
-        datagram=(76, 83.7),
-        datagrams=(59, 65.1),
-        receives=(40, 43.1),
-        received=(58, 64.2),
-        shared=(38, 40.9),
-        shared_received=(79, 86.8),
+        post=50.7,
+        inline=178.5,
+        any=98.1,
+        poll=71.1,
+        empty=10.3,
+        batch=31.3,
+        polls=45.4,
+        receive=89.6,
+        shared_receive=108.2,
+        stream=23.7,
+        quiet=32.0,
+        quiet_stream=24.5,
+        quiet_poll=4.5,
+        look=41.3,
+        count=41.4,
+        datagram=83.7,
+        datagrams=65.1,
+        receives=43.1,
+        received=64.2,
+        shared=40.9,
+        shared_received=86.8,
         crowd=(119.1, 124.6),
     ),
     # Of g++ 12 at -Os: at most what is reached. The aims are less: bench/size/size.py prints them.
@@ -141,6 +141,9 @@ FIGURES = {
             ("bytes of texts", 5430),
             ("lines of core and faces", 14100),
             ("bytes of core and faces", 93740),
+            ("lines of waiting for verbs", 145),
+            ("lines of work_requests", 163),
+            ("bytes of work_requests", 52700),
         )
     ],
 }
