@@ -65,7 +65,11 @@ def write(archive, options, settings):
     for entry in sorted(os.listdir(own)):
         extra.add_host_file(os.path.join(own, entry), entry)
     extra.add("guest/settings", settings.encode(), 0o644)
-    extra.add_host_file(options.allowed, "guest/allowed-kernel-messages", 0o644)
+    allowed = b""
+    for path in options.allowed:
+        with open(path, "rb") as file:
+            allowed += file.read()
+    extra.add("guest/allowed-kernel-messages", allowed, 0o644)
     if options.script:
         extra.add_host_file(options.script, "guest/script", 0o755)
     for spec in options.file:

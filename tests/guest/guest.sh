@@ -35,6 +35,7 @@ built() {
 }
 
 kernel_version='' hosts=1 log='' prepare=no device=default qemu='' server=no switch=no adapters=1
+clock=host
 packages=("$here/packages.txt")
 pass=()
 while [[ $# -gt 0 ]]; do
@@ -73,7 +74,8 @@ while [[ $# -gt 0 ]]; do
     --prepare) prepare=yes; shift ;;
     --driver | --script | --timeout | --memory | --cpu | --smp | --file | --append | --env | --bare)
       pass+=("$1" "${2:?$1 wants a value}"); shift 2 ;;
-    --icount | --virtual-time | --verbose | --no-iommu) pass+=("$1"); shift ;;
+    --icount | --virtual-time) clock=guest pass+=("$1"); shift ;;
+    --verbose | --no-iommu) pass+=("$1"); shift ;;
     --) shift; break ;;
     -h | --help) usage; exit 0 ;;
     *) printf "guest: unknown option '%s'\n" "$1" >&2; usage >&2; exit 2 ;;
@@ -99,6 +101,8 @@ if [[ $server == yes ]]; then
   program=$(built freehca-device)
   pass+=(--device-server "$program")
 fi
+# The clock of an adapter in a process of its own is always the host's.
+[[ $clock == guest && $server == no ]] || pass+=(--allowed "$here/allowed-kernel-messages-real-time")
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/guest" "$FREEHCA_LOGS"
 

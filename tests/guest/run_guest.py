@@ -270,13 +270,16 @@ class Guest:
 
 def parse():
     parser = argparse.ArgumentParser()
-    for name in ("qemu", "kernel", "modules", "allowed", "log"):
+    for name in ("qemu", "kernel", "modules", "log"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument(
         "--tools",
         action="append",
         required=True,
         help="a folder with a part of the user space: tools.cpio, and files.txt with the names in it",
+    )
+    parser.add_argument(
+        "--allowed", action="append", required=True, help="a file: lines of the kernel's log"
     )
     parser.add_argument("--script")
     parser.add_argument("--driver", default="none")

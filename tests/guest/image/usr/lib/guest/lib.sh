@@ -64,7 +64,9 @@ log_mark() { log_marked=$(kernel_complaints | wc -l); }
 
 # log_clean [PATTERN...]: fails, and shows them, when the kernel's log at levels emerg to warn has
 # gained lines since log_mark, other than those that /guest/allowed-kernel-messages and the patterns
-# expect (extended regular expressions).
+# expect (extended regular expressions). Linux logs a line for each SMP that its port has no agent
+# for yet. The most that was seen of one port is eight, on a machine with a load of 19. More than
+# sixteen for the two ports of an adapter are not clean, even where the line is expected.
 log_clean() {
   grep -vE '^(#|$)' /guest/allowed-kernel-messages >/run/allowed-messages
   [ $# = 0 ] || printf '%s\n' "$@" >>/run/allowed-messages
@@ -74,6 +76,10 @@ log_clean() {
   else
     cp /run/new-messages /run/bad-messages
   fi
+  awk '/infiniband mlx4_[0-9]+: Unable to find port agent$/ {
+    match($0, /mlx4_[0-9]+/)
+    if (++seen[substr($0, RSTART, RLENGTH)] == 17) print
+  }' /run/new-messages >>/run/bad-messages
   if [ -s /run/bad-messages ]; then
     echo "the kernel's log is not clean:"
     cat /run/bad-messages
