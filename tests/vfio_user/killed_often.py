@@ -5,7 +5,8 @@
 over a second. Of the adapter's process: the driver says that its card is gone, and a new process
 works. Of the same with --restarts on: the driver says that its card is broken, and works with the
 process that took its place. Of the driver's process: the adapter's serves the next one. Each as
-often as TIMES says."""
+often as TIMES says; and of the driver's process a fifth as often in the middle of its bring-up,
+between two commands."""
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import time
 
 GONE = 22  # hcactl's exit code for an adapter that is gone or broken (docs/hcactl.md)
 ENDLESS = "1000000"
+BRING_UP = 36  # commands that it has, at least (docs/evidence/driver.md: 38)
 
 
 class Server:
@@ -45,11 +47,15 @@ class Server:
 
     def completions(self):
         """The number of completions that the adapter has written."""
+        return self.count("cqes")
+
+    def count(self, counter):
         with sockets.socket(sockets.AF_UNIX) as caller:
             caller.settimeout(60)
             caller.connect(self.control)
-            caller.sendall(b'{"request":"counters","names":["cqes"]}\n')
-            return json.loads(caller.makefile().readline())["counters"]["cqes"]
+            request = {"request": "counters", "names": [counter]}
+            caller.sendall(json.dumps(request).encode() + b"\n")
+            return json.loads(caller.makefile().readline())["counters"][counter]
 
     def end(self):
         """Its exit status; and it complained of nothing."""
@@ -129,15 +135,42 @@ def kill_drivers(device, hcactl, socket, times):
     assert server.end() == 0
 
 
+def is_killed_in_bring_up(server, hcactl, socket, commands):
+    """Kills a driver behind so many commands. False if it had come further on a busy machine."""
+    moved, sent = server.completions(), server.count("commands")
+    driver = Driver(hcactl, socket, ENDLESS)
+    patience = time.monotonic() + 60
+    while server.count("commands") < sent + commands:
+        assert driver.process.poll() is None, driver.end()
+        assert time.monotonic() < patience, "no command in a minute"
+    driver.process.kill()
+    assert driver.end()[0] == -signal.SIGKILL
+    in_bring_up = server.count("commands") <= sent + BRING_UP
+    assert not in_bring_up or server.completions() == moved
+    works(hcactl, socket)
+    return in_bring_up
+
+
+def kill_drivers_in_bring_up(device, hcactl, socket, times):
+    server = Server(device, socket)
+    times = max(1, times // 5)
+    for time_of in range(times):
+        commands = 1 + time_of * (BRING_UP - 6) // times
+        tries = (is_killed_in_bring_up(server, hcactl, socket, commands) for _ in range(20))
+        assert any(tries), f"no driver could be killed behind {commands} commands"
+    server.process.terminate()
+    assert server.end() == 0
+
+
 def main():
     device, hcactl = sys.argv[1:3]
     times = int(sys.argv[3]) if len(sys.argv) > 3 else 50
     with tempfile.TemporaryDirectory(prefix="freehca-killed-") as folder:
         socket = os.path.join(folder, "adapter")
         try:
-            for kill in (kill_servers, kill_adapters, kill_drivers):
+            for kill in (kill_servers, kill_adapters, kill_drivers, kill_drivers_in_bring_up):
                 kill(device, hcactl, socket, times)
-                print(f"{kill.__name__}: {times} times")
+                print(f"{kill.__name__}: passed")
         finally:
             for left in Server.started:
                 if left.poll() is None:
