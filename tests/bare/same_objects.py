@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""same_objects.py ARCHITECTURE: the core in the images is the core of everybody else. Builds the
-tree once more without images, with the same compiler and flags, and compares the core's archives
+"""same_objects.py ARCHITECTURE: the core and the texts in the images are those of everybody else.
+Builds the tree once more without images, with the same compiler and flags, and compares archives
 byte for byte with those that the images are linked with; on the host's architecture that is what
 hcactl is linked with too. The linker's maps tell that the images have their core from there."""
 import pathlib
@@ -12,7 +12,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ARCHIVES = [f"{name}/libfreehca_{name}.a" for name in ("hal", "firmware_cmds", "queues", "hca")]
-# Archives of the port, of an image and of the faces, none of which is the core's.
+TEXTS = "faces/texts/libfreehca_texts.a"
+# Archives of the port, of an image and of the faces, none of which is the core's: an image need not
+# have them.
 BESIDE = {"libfreehca_device_tree.a", "libfreehca_conformance.a", "libfreehca_texts.a"}
 # What of a folder's cache decides how its sources are compiled.
 FLAGS = re.compile(
@@ -47,9 +49,9 @@ def main():
         *(f"-D{name}={value}" for name, value in flags),
     )
     hosted = not any(name == "CMAKE_SYSTEM_NAME" for name, _ in flags)
-    run("nice", "cmake", "--build", other, "--target", "freehca_hca")
+    run("nice", "cmake", "--build", other, "--target", "freehca_hca", "freehca_texts")
 
-    for archive in ARCHIVES:
+    for archive in (*ARCHIVES, TEXTS):
         here, there = ((folder / archive).read_bytes() for folder in (images, other))
         if here != there:
             sys.exit(f"{archive} has other bytes in the images than elsewhere")
@@ -68,7 +70,8 @@ def main():
             sys.exit(f"{path.name}: part of the core does not come out of an archive")
     if not maps:
         sys.exit("there is no image")
-    print(f"{architecture}: {len(ARCHIVES)} archives of the core are the same, {len(maps)} images")
+    same = f"{len(ARCHIVES)} archives of the core and that of the texts are the same"
+    print(f"{architecture}: {same}, {len(maps)} images")
 
 
 main()
