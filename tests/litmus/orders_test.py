@@ -9,8 +9,8 @@ of aarch64 and, where crossings are put, of the axioms of C++: Relacy keeps stor
 the order in which they were run, the axioms do not.
 
 No scenario may go wrong. Then each order of the headers is weakened, one at a time. Relacy or the
-axioms must find each; the table says by which scenario, and whether aarch64 shows it, too. An order
-of the headers that no scenario passes is a failure.
+axioms must find each, and so must the model of aarch64, but for those that no machine shows. The
+table says by which scenario. An order of the headers that no scenario passes is a failure.
 """
 
 import itertools
@@ -32,6 +32,9 @@ HEADERS = [
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "seq_cst"), ("release", "acq_rel", "seq_cst")
 # What compilers make of fences (instructions_test.py asks them).
 FENCES = {"seq_cst": "ISH", "acq_rel": "ISH", "release": "ISH", "acquire": "ISHLD"}
+# What aarch64 does not show: (is, weakened to). A store with release follows the exchange, and the
+# fence is the same instruction.
+NOT_ON_AARCH64 = {("acq_rel", "release"), ("seq_cst", "acq_rel")}
 
 
 class Scenario:
@@ -163,6 +166,7 @@ def main(program):
         machine = first(scenarios)
         axioms = first((s for s in scenarios if s.letters), **in_cpp) if by == "-" else ""
         missed = by == "-" and axioms == "-"
+        missed = missed or (machine == "-" and (order, to) not in NOT_ON_AARCH64)
         wrong += missed
         row = columns.format(site, order, to, by, axioms, machine)
         print(f"{row}{'  NOT FOUND' if missed else ''}", flush=True)
