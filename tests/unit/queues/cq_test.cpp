@@ -323,6 +323,32 @@ TEST_P(cq_test, a_sink_may_have_entries_forgotten) {
   }
 }
 
+TEST_P(cq_test, forgetting_entries_behind_those_that_are_looked_at_keeps_the_others_in_order) {
+  // At each position of the ring, so that runs cross its end.
+  for (std::uint32_t start = 0; start < 16; ++start) {
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      ASSERT_TRUE(pair[i % 2].send.post(send{.wr_id = i}).ok());
+      produce(send_done(qpn[i % 2], pair[i % 2].send.posted() - 1));
+    }
+    std::vector<std::uint64_t> seen;
+    EXPECT_EQ(queue.look(3, [&](const completion_view& v) { seen.push_back(v.wr_id); }), 3u);
+    queue.forget(pair[1]);
+    queue.release();
+    EXPECT_EQ(record.word(0), queue.consumer_counter()) << start;
+    work_completion w[16];
+    const unsigned polled = queue.poll(w, 16);
+    for (unsigned i = 0; i < polled; ++i) seen.push_back(w[i].wr_id);
+    EXPECT_EQ(seen, (std::vector<std::uint64_t>{0, 1, 2, 4, 6, 8, 10})) << start;
+    EXPECT_EQ(record.word(0), produced) << start;
+    EXPECT_EQ(queue.dropped(), 0u);
+    EXPECT_FALSE(queue.pending());
+    while (pair[1].send.retire_oldest() != nullptr) continue;
+    ASSERT_TRUE(pair[0].send.post(send{.wr_id = 99}).ok());
+    produce(send_done(qpn[0], pair[0].send.posted() - 1));
+    EXPECT_EQ(one().wr_id, 99u);
+  }
+}
+
 TEST_P(cq_test, the_device_hears_of_each_completion_before_a_sink_posts) {
   // The CQ has as many entries as there are requests.
   for (std::uint32_t i = 0; i < 16; ++i) {

@@ -500,5 +500,21 @@ TEST(requests_test, many_fill_the_queue_and_no_more) {
   EXPECT_EQ(q.queue.post_many(&requests[most], 1), 1u);
 }
 
+TEST(requests_test, a_run_of_nothing_leaves_a_fresh_queue_and_a_full_one_as_they_are) {
+  made_queue q;
+  const std::uint32_t most = q.queue.most_outstanding();
+  std::vector<send> requests(most);
+  for (const std::uint32_t outstanding : {0u, most}) {
+    ASSERT_EQ(q.queue.post_many(requests.data(), outstanding), outstanding);
+    const std::vector<std::byte> before = q.ring();
+    const std::uint32_t posted = q.queue.posted();
+    EXPECT_EQ(q.queue.post_many(requests.data(), 0), 0u);
+    EXPECT_EQ(q.ring(), before) << outstanding;
+    EXPECT_EQ(q.queue.posted(), posted);
+    EXPECT_EQ(q.queue.outstanding(), outstanding);
+    EXPECT_FALSE(q.rang());
+  }
+}
+
 }  // namespace
 }  // namespace freehca::queues
