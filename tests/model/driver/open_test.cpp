@@ -73,6 +73,40 @@ TEST_F(open_device, on_memory_that_is_not_aligned_as_asked_gives_it_back) {
   EXPECT_TRUE(adapter.open(setup).ok());
 }
 
+TEST_F(open_device, without_a_table_of_functions_is_refused) {
+  const freehca::platform whole = setup.platform;
+  setup.platform.operations = nullptr;
+  EXPECT_TRUE(adapter.open(setup).is(driver_error::bad_argument));
+  setup.platform = {};
+  EXPECT_TRUE(adapter.open(setup).is(driver_error::bad_argument));
+  EXPECT_EQ(adapter.state(), device_state::closed);
+  EXPECT_EQ(machine.dma_blocks(), 0u);
+  setup.platform = whole;
+  EXPECT_TRUE(adapter.open(setup).ok());
+}
+
+/// The log is optional: a record then goes nowhere.
+TEST_F(open_device, without_a_log_comes_up_and_down) {
+  platform_operations silent = *setup.platform.operations;
+  silent.log = nullptr;
+  setup.platform.operations = &silent;
+  ASSERT_TRUE(adapter.open(setup).ok());
+  adapter.platform().log({});
+  const auto await = [&](operation& op) {
+    return machine.run([&] { return op.done(); },
+                       [&] {
+                         adapter.poll();
+                         return adapter.next_deadline();
+                       }) &&
+           op.outcome().ok();
+  };
+  operation up, down;
+  adapter.bring_up(up);
+  EXPECT_TRUE(await(up));
+  adapter.tear_down(down);
+  EXPECT_TRUE(await(down));
+}
+
 // A port that was compiled with an older table, or with a newer one.
 TEST_F(open_device, with_a_platform_table_of_another_size) {
   platform_operations whole = *setup.platform.operations;
