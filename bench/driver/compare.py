@@ -30,6 +30,7 @@ DATA_PATH = [
             (f"post and poll, batches of {n}", [f"post, batches of {n}", f"poll, batches of {n}"]),
         )
     ],
+    ("poll into an array, batches of 32", ["poll into an array, batches of 32"]),
     *[
         (f"post and poll, {what}", [f"post, {what}", f"poll, {what}"])
         for what in (

@@ -260,6 +260,8 @@ void data_path(const device& in) {
     const std::string of = std::to_string(batch);
     tell(("post, batches of " + of).c_str(), c.post);
     tell(("poll, batches of " + of).c_str(), c.poll);
+    // It has no other way to poll than into an array.
+    if (batch == 32) tell("poll into an array, batches of 32", c.poll);
   }
   // It has no other way to post a stream than a list of requests.
   const request_cost stream = writes(in, plain, 32, 0), quiet = quiet_writes(in, plain, 32);

@@ -108,6 +108,18 @@ template <class Queue>
   return executed() - began;
 }
 
+// Each poll finds a whole batch.
+[[gnu::noinline]] std::uint64_t count_polls_of_many(cq& of, work_completion* done, unsigned n,
+                                                    unsigned batch) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; i += batch) {
+    if (of.poll(done, batch) != batch) fail("completions are missing");
+    for (unsigned k = 0; k < batch; ++k)
+      if (!done[k].ok()) fail("a request failed");
+  }
+  return executed() - began;
+}
+
 // Each look finds a whole batch.
 [[gnu::noinline]] std::uint64_t count_looks(cq& of, unsigned n, unsigned batch) {
   const std::uint64_t began = executed();
@@ -190,6 +202,14 @@ class measurement {
       tell(("poll, batches of " + of).c_str(), c.poll);
     }
     constexpr unsigned many = 32;
+    const request_cost copied = for_each_request([&](unsigned n) {
+      round_cost each;
+      each.post = count_batches(sends, writes_.data(), n, many);
+      let_device_work();
+      each.poll = count_polls_of_many(cq_of(sent_), done_, n, many);
+      return each;
+    });
+    tell("poll into an array, batches of 32", copied.poll);
     const request_cost streams = for_each_request([&](unsigned n) {
       round_cost each;
       each.post = count_streams(sends, writes_[0], places_.data(), n, many);
