@@ -6,50 +6,11 @@
 #include <deque>
 #include <optional>
 
-#include "owners_rig.hpp"
+#include "control_owner.hpp"
 #include "rc_pair.hpp"
 
 namespace freehca::testing {
 namespace {
-
-/// The control owner's own objects, beside those of the owners.
-struct control {
-  explicit control(owners_rig& of)
-      : rig(of),
-        machine(of.machine),
-        adapter(of.adapter),
-        room(verbs::storage_bytes(of.setup.budget, few_of_each())) {
-    verbs_events events;
-    events.context = this;
-    events.completion = [](void* self, cq_handle, void*) noexcept {
-      ++static_cast<control*>(self)->completions;
-    };
-    events.qp = [](void* self, qp_handle, void*, layouts::event_type) noexcept {
-      ++static_cast<control*>(self)->qp_events;
-    };
-    EXPECT_TRUE(objects.open(adapter, few_of_each(), room.at(), room.bytes(), events).ok());
-  }
-  bool run(const std::function<bool()>& done, std::uint64_t limit_ns = 300'000'000'000) {
-    return rig.run(
-        [&] {
-          objects.poll();
-          return done();
-        },
-        limit_ns);
-  }
-  status await(operation& op) {
-    EXPECT_TRUE(run([&] { return op.done(); })) << "no completion";
-    return op.done() ? op.outcome() : status(transport_error::timeout);
-  }
-
-  owners_rig& rig;
-  in_process::machine& machine;
-  device& adapter;
-  // Before the objects, which live in it and end first.
-  storage room;
-  verbs objects;
-  unsigned completions = 0, qp_events = 0;
-};
 
 void expect_completion_events(control& c) {
   rc_pair_of<control> p(c);
@@ -192,7 +153,8 @@ TEST(owners_ends, without_a_new_doorbell_page_hear_of_nobody_elses_events) {
       for (auto p = pages.allocate(); p.ok(); p = pages.allocate()) taken.push_back(p.value());
     return again.done() && rig.owners[1].up_again == 1;
   }));
-  EXPECT_FALSE(rig.owners[1].last_up.ok());
+  EXPECT_TRUE(rig.owners[1].last_up.is(driver_error::no_resource)) << words(rig.owners[1].last_up);
+  EXPECT_EQ(rig.owners[1].last_up.where(), static_cast<unsigned>(budget::item::uars));
   EXPECT_FALSE(rig.owners[1].objects.up());
   for (const uar_page& page : taken) pages.free(page);
 
