@@ -105,11 +105,21 @@ TEST(bring_up, interrupts_that_get_lost_are_found_out_by_the_self_test) {
   expect_down(rig);
 }
 
-TEST(bring_up, lends_scattered_single_pages) {
+TEST(bring_up, lends_single_pages) {
   freehca::budget b;
   b.log_largest_lent_run = 0;
   device_rig rig({}, b);
+  // The modifier of both commands is the number of their entries.
+  std::uint64_t entries = 0, auxiliary_entries = 0;
+  rig.machine.adapter().judge_commands([&](layouts::opcode code, std::uint32_t modifier) {
+    if (code == layouts::opcode::map_fa) entries += modifier;
+    if (code == layouts::opcode::map_icm_aux) auxiliary_entries += modifier;
+    return model::command_verdict{};
+  });
   expect_up(rig);
+  EXPECT_GT(entries, 1u);
+  EXPECT_EQ(entries, rig.machine.counter("firmware_pages"));
+  EXPECT_EQ(auxiliary_entries, rig.machine.counter("auxiliary_pages"));
   expect_down(rig);
 }
 

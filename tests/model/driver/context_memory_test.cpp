@@ -230,6 +230,26 @@ TEST_F(context_memory, running_out_of_pages_is_an_error_that_names_the_budget) {
   EXPECT_TRUE(unmap(4 * far).ok());
 }
 
+TEST_F(context_memory, takes_single_pages_of_a_checkered_arena) {
+  context_tables& t = rig.adapter.contexts();
+  dma_arena& arena = t.arena();
+  std::vector<dma_region> taken;
+  for (auto page = arena.allocate(dma_arena::page); page.ok();
+       page = arena.allocate(dma_arena::page))
+    taken.push_back(page.value());
+  // No two pages that are free are neighbours.
+  for (std::size_t i = 0; i < taken.size(); i += 3) arena.free(taken[i]);
+  const std::size_t out = arena.bytes_out();
+  ASSERT_TRUE(map(far, 2 * far).ok());
+  EXPECT_GE(arena.bytes_out(), out + 16 * dma_arena::page) << "not all in one piece";
+  EXPECT_EQ(rig.machine.counter("icm_pages") - before, (arena.bytes_out() - out) / dma_arena::page);
+  ASSERT_TRUE(unmap(far, 2 * far).ok());
+  EXPECT_EQ(arena.bytes_out(), out);
+  EXPECT_EQ(rig.machine.counter("icm_pages"), before);
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    if (i % 3 != 0) arena.free(taken[i]);
+}
+
 TEST(context_bytes, are_all_that_context_memory_takes) {
   freehca::budget b = testing::without_spares();
   b.context_bytes = std::size_t{1} << 20;

@@ -97,6 +97,8 @@ TEST_F(register_reset, a_cancelled_bring_up_ends_in_the_step_behind_the_reset) {
   up.cancel();
   EXPECT_FALSE(up.done());
   EXPECT_TRUE(rig.await(up).is(driver_error::cancelled));
+  EXPECT_EQ(rig.adapter.state(), device_state::down)
+      << "with the outcome: no command was in flight";
   EXPECT_EQ(rig.adapter.failure().step, bring_up_step::enable_bus_master);
   EXPECT_EQ(rig.adapter.info().resets, 1u);
   EXPECT_EQ(configuration(), before);
