@@ -18,7 +18,8 @@ struct block_of_memory {
         end(begin + plan.mailboxes) {}
 
   /// True if the device may write to the page at `at`: a page of an arena that is in use, a page of
-  /// an area that is lent, or the ring of an event queue that is open.
+  /// an area that is lent, or the ring of an event queue that is open. A ring of small entries does
+  /// not fill its part of the block.
   bool may_be_written(std::uint64_t at) const {
     const std::uint64_t offset = at - begin;
     const dma_arena& contexts = adapter.contexts().arena();
@@ -26,11 +27,18 @@ struct block_of_memory {
     const std::uint64_t lent = adapter.holdings().pages * dma_arena::page -
                                adapter.arena().bytes_out() - contexts.bytes_out();
     if (offset >= plan.areas && offset < plan.context_memory) return offset - plan.areas < lent;
+    const budget& b = adapter.opened_with();
+    const auto in_ring = [this](std::uint64_t from_its_begin, unsigned log_entries) {
+      return from_its_begin < queues::eq::ring_bytes(log_entries, adapter.capabilities().eqe_bytes);
+    };
     if (offset >= plan.asynchronous_ring && offset < plan.mailboxes)
-      return adapter.asynchronous_context().is_open();
-    const std::uint64_t queue = (offset - plan.event_rings) / plan.completion_ring_bytes;
-    return offset >= plan.event_rings && queue < adapter.opened_with().completion_event_queues &&
-           adapter.completion_context(static_cast<unsigned>(queue)).is_open();
+      return adapter.asynchronous_context().is_open() &&
+             in_ring(offset - plan.asynchronous_ring, device_plan::log_asynchronous_eq_entries(b));
+    const std::uint64_t behind = offset - plan.event_rings;
+    const std::uint64_t queue = behind / plan.completion_ring_bytes;
+    return offset >= plan.event_rings && queue < b.completion_event_queues &&
+           adapter.completion_context(static_cast<unsigned>(queue)).is_open() &&
+           in_ring(behind % plan.completion_ring_bytes, device_plan::log_completion_eq_entries(b));
   }
 
   device& adapter;
