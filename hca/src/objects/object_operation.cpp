@@ -45,23 +45,20 @@ void object_operation::adopt(device_object& object, phase to, finisher at_end) {
   owner_->reactor_->watch(*this);
 }
 
-object_record* object_operation::take(verbs& owner, const kind& what) {
-  const result<object_record*> taken = owner.take(what);
-  if (taken.ok()) return taken.value();
-  refuse(owner, taken.error());
-  return nullptr;
-}
-
-void object_operation::start_creation(device_object& object, status planned, command* create,
-                                      const page_list& pages, builder build, finisher at_end) {
-  if (!planned.ok()) {
-    object.owner->release(object);
-    return refuse(*object.owner, planned);
+void object_operation::start_creation(verbs& owner, const creator& how, command* create,
+                                      const page_list& pages) {
+  const result<object_record*> taken = owner.take(how.what);
+  if (!taken.ok()) return refuse(owner, taken.error());
+  auto& object = static_cast<device_object&>(*taken.value());
+  if (create != nullptr) create->restart();
+  if (const status s = how.plan(*this, object); !s.ok()) {
+    owner.release(object);
+    return refuse(owner, s);
   }
-  adopt(object, phase::creating, at_end);
+  adopt(object, phase::creating, how.finished);
   command_ = create;
   pages_ = pages;
-  build_ = build;
+  creator_ = &how;
   enter(step::map);
 }
 
@@ -199,7 +196,7 @@ void object_operation::advance(status outcome) {
   if (outcome_so_far_.ok() && going_up()) outcome_so_far_ = stop_reason();
   if (step_ == step::map && outcome_so_far_.ok()) {
     object.number = object.device_number;
-    outcome_so_far_ = build_(*this);
+    outcome_so_far_ = creator_->build(*this);
   }
   const transition& t = transitions[static_cast<unsigned>(step_)];
   const step to = !outcome.ok() ? t.refused : outcome_so_far_.ok() ? t.next : t.undo;

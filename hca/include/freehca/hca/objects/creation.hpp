@@ -24,16 +24,13 @@ struct creation {
   firmware_command<Family> command{std::uint32_t{0}};
   page_list pages;  ///< the pages to which the object's translation entries point
 
-  freehca::command* begin() {
-    command.restart();
-    return &command;
-  }
+  freehca::command* creating() { return &command; }
 };
 template <>
 struct creation<nothing> {
   page_list pages;
 
-  freehca::command* begin() { return nullptr; }
+  freehca::command* creating() { return nullptr; }
 };
 
 /// Creates an object of a kind that the device knows.
@@ -43,20 +40,21 @@ class create_object : public object_operation {
   create_object() {}
   ~create_object() { drop(); }
 
-  void start(verbs& owner, const typename K::attributes& attributes) {
+  // Not inline: each function of a program that creates an object would repeat the code.
+  [[gnu::noinline]] void start(verbs& owner, const typename K::attributes& attributes) {
     if (!startable()) return;
     made_ = {};
-    auto* const object = static_cast<K*>(take(owner, kind_of<K>));
-    if (object == nullptr) return;
-    command* const create = creation_.begin();
     ::new (static_cast<void*>(&attributes_)) typename K::attributes(attributes);
-    start_creation(*object, object->plan(owner, attributes_, creation_), create, creation_.pages,
-                   &build, &finished);
+    start_creation(owner, creator_of_kind, creation_.creating(), creation_.pages);
   }
   /// The handle of the object. Valid once the operation is done with the outcome ok.
   handle<K> made() const { return made_; }
 
  private:
+  static status plan(object_operation& op, device_object& object) {
+    auto& self = static_cast<create_object&>(op);
+    return static_cast<K&>(object).plan(*object.owner, self.attributes_, self.creation_);
+  }
   static status build(object_operation& op) {
     auto& self = static_cast<create_object&>(op);
     return static_cast<K&>(self.object()).build(self.owner(), self.attributes_, self.creation_);
@@ -71,6 +69,8 @@ class create_object : public object_operation {
     if constexpr (requires { object.resume(); })
       if (outcome.ok() && stays && self.owner().up()) object.resume();
   }
+  static constexpr creator creator_of_kind{kind_of<K>, &plan, &build, &finished};
+
   creation<typename K::creating> creation_;
   union {
     typename K::attributes attributes_;  // written by start()

@@ -41,8 +41,14 @@ class object_operation : public operation {
   friend class verbs;
   /// Called at the end of the operation, with the outcome. Fills in the results.
   using finisher = void (*)(object_operation&, status) noexcept;
-  /// Called in a creation when the number, the translations and the ring are allocated.
-  using builder = status (*)(object_operation&);
+  /// The functions of a creation.
+  struct creator {
+    const kind& what;
+    status (*plan)(object_operation&, device_object&);  ///< calls K::plan()
+    /// Called when the number, the translations and the ring are allocated.
+    status (*build)(object_operation&);
+    finisher finished;
+  };
 
   enum class step : std::uint8_t {
     idle,
@@ -58,13 +64,10 @@ class object_operation : public operation {
   object_operation();
   ~object_operation();
 
-  /// Takes an object of the kind from `owner`. Returns null if the operation is refused.
-  object_record* take(verbs& owner, const kind& what);
-  /// `planned` is the outcome of K::plan(). If it is not ok, the object is released and the
-  /// operation is refused. `create` is null if no command creates the object. `pages` are the pages
-  /// to which the object's translation entries point.
-  void start_creation(device_object& object, status planned, command* create,
-                      const page_list& pages, builder build, finisher at_end);
+  /// Takes an object of the kind from `owner`, and plans it. If one of the two fails, the operation
+  /// is refused. `create` is null if no command creates the object. `pages` are the pages to which
+  /// the object's translation entries point: the plan writes them.
+  void start_creation(verbs& owner, const creator& how, command* create, const page_list& pages);
   /// Refuses a null `object`, and an object that is in use.
   void start_destruction(verbs& owner, device_object* object);
   /// `what` is modify or query. A query puts nothing at risk but the mailbox.
@@ -109,7 +112,7 @@ class object_operation : public operation {
   command* command_ = nullptr;  // the command that creates, modifies or queries
   operation* part_ = nullptr;   // the command or request of the step; null: the step has none
   page_list pages_;             // to which the translation entries point
-  builder build_ = nullptr;
+  const creator* creator_ = nullptr;
   finisher finish_ = nullptr;
   status outcome_so_far_;
   step step_ = step::idle;

@@ -184,6 +184,11 @@ class verbs {
   /// driver_error::bad_argument. Posts do not record what they refuse.
   refused_attribute& refused() { return refused_; }
 
+  /// find() and destroy() for an object of any kind. destroy_now() reports a null object as stale.
+  object_record* find(std::uint32_t index, std::uint32_t generation,
+                      const kind_identity& expected) const;
+  status destroy_now(object_record* object);
+
   // Only the kinds of objects call the functions below. The object records each resource that they
   // take or plan, and release() gives back what the object has recorded.
 
@@ -280,8 +285,6 @@ class verbs {
 
   slab* slab_of(const kind& what);
   const slab* slab_of(const kind& what) const { return const_cast<verbs*>(this)->slab_of(what); }
-  object_record* find(std::uint32_t index, std::uint32_t generation,
-                      const kind_identity& expected) const;
   /// Calls f for every object that is not free, in the order of the kinds.
   template <class F>
   void each(F f) const {
@@ -290,7 +293,6 @@ class verbs {
         if (object_record& object = slabs_[k].at(i); object.state != object_record::phase::free)
           f(object);
   }
-  status destroy_now(object_record* object);
   /// Gives back all resources of the object but those that the control owner has to free for
   /// another owner. The object can no longer be used, but its handle is not stale yet.
   void strip(object_record& object);
