@@ -6,20 +6,20 @@ namespace freehca {
 
 namespace {
 
-status take(const attribute& from, const attribute_row& row, std::byte* to) {
-  const status bad(driver_error::bad_argument, row.identifier);
-  if (row.bytes > attribute::most_bytes_in_place) {
-    const auto* const value =
-        reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(from.value));
-    if (value == nullptr) return bad;
-    __builtin_memcpy(to, value, row.bytes);
-    return {};
-  }
-  if (row.bytes < sizeof from.value && from.value >> (8u * row.bytes) != 0) return bad;
-  if ((row.flags & attribute_row::is_boolean) != 0 && from.value > 1) return bad;
-  const auto* value = reinterpret_cast<const std::byte*>(&from.value);
-  if constexpr (std::endian::native == std::endian::big) value += sizeof from.value - row.bytes;
-  __builtin_memcpy(to, value, row.bytes);
+// Returns the reason for which the entry is refused.
+driver_error take(const attribute& a, const attribute_row& row, std::byte* to) {
+  const std::uint32_t bytes = row.bytes();
+  if (a.bytes != bytes) return driver_error::wrong_size;
+  const auto* value = reinterpret_cast<const std::byte*>(&a.value);
+  if (bytes > attribute::most_bytes_in_place)
+    value = reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(a.value));
+  else if constexpr (std::endian::native == std::endian::big) value += sizeof a.value - bytes;
+  // The first value that is too large. 0: all values have the type.
+  const std::uint64_t end = (row.size & attribute_row::is_boolean) != 0 ? 2
+                            : bytes < sizeof a.value ? std::uint64_t{1} << 8 * bytes
+                                                     : 0;
+  if (value == nullptr || (end != 0 && a.value >= end)) return driver_error::bad_argument;
+  __builtin_memcpy(to + row.offset, value, bytes);
   return {};
 }
 
@@ -34,17 +34,16 @@ status read_attributes(const attribute_list& from, const attribute_row* known, s
     std::uint32_t n = 0;
     while (n < rows && known[n].identifier != a.identifier) ++n;
     // An unknown flag may change the meaning of the entry.
-    if (n == rows || (a.flags & ~attribute::mandatory) != 0) {
-      if ((a.flags & attribute::mandatory) == 0) continue;
-      return status(driver_error::unknown_attribute, a.identifier);
-    }
-    if ((seen >> n & 1) != 0) return status(driver_error::repeated_attribute, a.identifier);
+    const bool is_known = n < rows && (a.flags & ~attribute::mandatory) == 0;
+    if (!is_known && (a.flags & attribute::mandatory) == 0) continue;
+    const driver_error wrong = !is_known              ? driver_error::unknown_attribute
+                               : (seen >> n & 1) != 0 ? driver_error::repeated_attribute
+                                                      : take(a, known[n], to);
+    if (wrong != driver_error{}) return status(wrong, a.identifier);
     seen |= std::uint64_t{1} << n;
-    if (a.bytes != known[n].bytes) return status(driver_error::wrong_size, a.identifier);
-    FREEHCA_TRY(take(a, known[n], to + known[n].offset));
   }
   for (std::uint32_t n = 0; n < rows; ++n)
-    if ((known[n].flags & attribute_row::is_required) != 0 && (seen >> n & 1) == 0)
+    if ((known[n].size & attribute_row::is_required) != 0 && (seen >> n & 1) == 0)
       return status(driver_error::missing_attribute, known[n].identifier);
   return {};
 }

@@ -11,25 +11,16 @@ bool same(const char* a, const char* b) {
   return *a == *b;
 }
 
-// Returns the offset of the first operation below `needed` that the library does not have, or 0 if
-// it has all of them.
-std::uint32_t first_missing(const std::byte* offered, std::uint32_t bytes, std::uint32_t needed) {
-  for (std::uint32_t at = sizeof(interface_head); at < needed; at += sizeof(void*)) {
-    if (at + sizeof(void*) > bytes) return at;
-    std::uintptr_t entry = 0;
-    __builtin_memcpy(&entry, offered + at, sizeof entry);
-    if (entry == 0) return at;
-  }
-  return 0;
-}
-
 status give(const offered_interface& from, interface_head* table, std::uint32_t bytes) {
+  constexpr std::uint32_t head = sizeof(interface_head), step = sizeof(void*);
   const auto* const offered = reinterpret_cast<const std::byte*>(from.operations);
-  if (const std::uint32_t missing = first_missing(offered, from.bytes, table->needed); missing != 0)
-    return status(driver_error::unsupported, missing);
-  auto* const to = reinterpret_cast<std::byte*>(table);
   const std::uint32_t both = from.bytes < bytes ? from.bytes : bytes;
-  constexpr std::uint32_t head = sizeof(interface_head);
+  for (std::uint32_t at = head; at < table->needed; at += step) {
+    std::uintptr_t operation = 0;
+    if (at + step <= both) __builtin_memcpy(&operation, offered + at, step);
+    if (operation == 0) return status(driver_error::unsupported, at);
+  }
+  auto* const to = reinterpret_cast<std::byte*>(table);
   __builtin_memcpy(to + head, offered + head, both - head);
   __builtin_memset(to + both, 0, bytes - both);
   table->bytes = both;

@@ -7,7 +7,7 @@ namespace freehca {
 struct address {
   std::uint8_t raw[16];
 };
-inline constexpr attribute_name<0x8001, address> target;
+inline constexpr attribute_name<address> target{0x8001};
 
 attribute entry(const address& peer) {
 #ifdef FREEHCA_MAKE_IT_RIGHT

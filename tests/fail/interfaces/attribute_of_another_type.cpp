@@ -5,7 +5,7 @@
 
 namespace freehca {
 namespace sample {
-inline constexpr attribute_name<0x8001, std::uint32_t> sends;
+inline constexpr attribute_name<std::uint32_t> sends{0x8001};
 }
 
 struct wanted {

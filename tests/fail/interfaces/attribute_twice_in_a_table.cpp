@@ -5,11 +5,11 @@
 
 namespace freehca {
 namespace sample {
-inline constexpr attribute_name<0x8001, std::uint32_t> sends;
+inline constexpr attribute_name<std::uint32_t> sends{0x8001};
 #ifdef FREEHCA_MAKE_IT_RIGHT
-inline constexpr attribute_name<0x8002, std::uint32_t> receives;
+inline constexpr attribute_name<std::uint32_t> receives{0x8002};
 #else
-inline constexpr attribute_name<0x8001, std::uint32_t> receives;
+inline constexpr attribute_name<std::uint32_t> receives{0x8001};
 #endif
 }  // namespace sample
 

@@ -26,8 +26,8 @@ easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca) {
   co_return co_await inner(f, hca);
 }
 
-template struct attribute_name<0x8001, std::uint64_t>;
-template struct attribute_name<0x8002, gid>;
+template struct attribute_name<std::uint64_t>;
+template struct attribute_name<gid>;
 
 /// A list is read into a struct by the rows of its attribute_table.
 status read_a_path(const attribute_list& list, address_attributes& to) {

@@ -15,6 +15,38 @@ namespace {
 using namespace testing;
 using layouts::qp_state;
 
+// Callers that were compiled apart have these layouts.
+constexpr bool has_64_bits = sizeof(void*) == 8;
+#define AT(type, operation, offset) \
+  static_assert(!has_64_bits || offsetof(type##_interface, operation) == (offset))
+AT(protection_domain, create, 8);
+AT(protection_domain, destroy, 16);
+AT(address_handle, create, 8);
+AT(address_handle, destroy, 16);
+AT(memory_region, create, 8);
+AT(memory_region, made, 16);
+AT(memory_region, destroy, 24);
+AT(memory_region, key, 32);
+AT(completion_queue, create, 8);
+AT(completion_queue, made, 16);
+AT(completion_queue, destroy, 24);
+AT(shared_receive_queue, create, 8);
+AT(shared_receive_queue, made, 16);
+AT(shared_receive_queue, destroy, 24);
+AT(queue_pair, create, 8);
+AT(queue_pair, made, 16);
+AT(queue_pair, destroy, 24);
+AT(queue_pair, number, 32);
+AT(queue_pair, modify, 40);
+#undef AT
+static_assert(!has_64_bits || sizeof(protection_domain_interface) == 24);
+static_assert(!has_64_bits || sizeof(address_handle_interface) == 24);
+static_assert(!has_64_bits || sizeof(memory_region_interface) == 40);
+static_assert(!has_64_bits || sizeof(completion_queue_interface) == 32);
+static_assert(!has_64_bits || sizeof(shared_receive_queue_interface) == 32);
+static_assert(!has_64_bits || sizeof(queue_pair_interface) == 48);
+static_assert(offsetof(attribute, identifier) == 0 && offsetof(attribute, value) == 8);
+
 status refusal(driver_error why, unsigned identifier) {
   return {why, identifier};
 }

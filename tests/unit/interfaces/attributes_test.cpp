@@ -19,17 +19,17 @@ struct place {
 };
 enum class color : std::uint8_t { red, green };
 
-inline constexpr attribute_name<0x8001, std::uint32_t> count;
-inline constexpr attribute_name<0x8002, std::uint8_t> hue;
-inline constexpr attribute_name<0x8003, std::uint16_t> height;
-inline constexpr attribute_name<0x8004, std::uint64_t> length;
-inline constexpr attribute_name<0x8005, bool> loud;
-inline constexpr attribute_name<0x8006, void*> cookie;
-inline constexpr attribute_name<0x8007, place> where;
-inline constexpr attribute_name<0x8008, color> paint;
-inline constexpr attribute_name<0x8009, address> target;
-inline constexpr attribute_name<0x800a, std::uint32_t> unheard_of;
-inline constexpr attribute_name<0x800b, std::uint32_t> depth;
+inline constexpr attribute_name<std::uint32_t> count{0x8001};
+inline constexpr attribute_name<std::uint8_t> hue{0x8002};
+inline constexpr attribute_name<std::uint16_t> height{0x8003};
+inline constexpr attribute_name<std::uint64_t> length{0x8004};
+inline constexpr attribute_name<bool> loud{0x8005};
+inline constexpr attribute_name<void*> cookie{0x8006};
+inline constexpr attribute_name<place> where{0x8007};
+inline constexpr attribute_name<color> paint{0x8008};
+inline constexpr attribute_name<address> target{0x8009};
+inline constexpr attribute_name<std::uint32_t> unheard_of{0x800a};
+inline constexpr attribute_name<std::uint32_t> depth{0x800b};
 
 struct inside {
   std::uint32_t depth = 4;
@@ -198,7 +198,7 @@ TEST(attributes, sixty_four_rows_are_told_apart) {
   attribute list[64];
   std::uint8_t to[64] = {};
   for (std::uint16_t i = 0; i < 64; ++i) {
-    rows[i] = {i, 1, i, attribute_row::is_required};
+    rows[i] = {i, 1 | attribute_row::is_required, static_cast<std::uint8_t>(i)};
     list[63 - i] = {i, attribute::mandatory, 1, i + 100u};
   }
   auto* const bytes = reinterpret_cast<std::byte*>(to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/interfaces/queue_pair.hpp>
+#include <freehca/interfaces/every_interface.hpp>
 
 #include "releases.hpp"
 

@@ -51,11 +51,11 @@ struct queue_pair_interface {
 };
 
 namespace qp {
-inline constexpr freehca::attribute_name<0x0001, freehca::pd_handle> domain;
-inline constexpr freehca::attribute_name<0x0003, std::uint32_t> receives;
-inline constexpr freehca::attribute_name<0x0401, freehca::cq_handle> send_cq;
-inline constexpr freehca::attribute_name<0x0402, freehca::cq_handle> receive_cq;
-inline constexpr freehca::attribute_name<0x0404, std::uint32_t> sends;
+inline constexpr freehca::attribute_name<freehca::pd_handle> domain{0x0001};
+inline constexpr freehca::attribute_name<std::uint32_t> receives{0x0003};
+inline constexpr freehca::attribute_name<freehca::cq_handle> send_cq{0x0401};
+inline constexpr freehca::attribute_name<freehca::cq_handle> receive_cq{0x0402};
+inline constexpr freehca::attribute_name<std::uint32_t> sends{0x0404};
 }  // namespace qp
 
 }  // namespace old_release

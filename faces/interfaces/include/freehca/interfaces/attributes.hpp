@@ -33,8 +33,7 @@ struct alignas(8) attribute {
 };
 static_assert(sizeof(attribute) == 16 && alignof(attribute) == 8);
 static_assert(std::is_standard_layout_v<attribute> && std::is_trivially_copyable_v<attribute>);
-static_assert(offsetof(attribute, identifier) == 0 && offsetof(attribute, flags) == 2 &&
-              offsetof(attribute, bytes) == 4 && offsetof(attribute, value) == 8);
+static_assert(offsetof(attribute, flags) == 2 && offsetof(attribute, bytes) == 4);
 
 /// Returns the same attribute without the flag `mandatory`: a library that does not know it skips
 /// it.
@@ -43,34 +42,27 @@ constexpr attribute optional(attribute a) {
   return a;
 }
 
-namespace detail {
-template <std::size_t Bytes>
-using unsigned_of = std::conditional_t<
-    Bytes == 1, std::uint8_t,
-    std::conditional_t<Bytes == 2, std::uint16_t,
-                       std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
-}  // namespace detail
-
 /// The types that the value of an attribute can have.
 template <class T>
 concept attribute_value = std::is_trivially_copyable_v<T> &&
-    (sizeof(T) > attribute::most_bytes_in_place || sizeof(T) == 1 || sizeof(T) == 2 ||
-     sizeof(T) == 4 || sizeof(T) == 8);
+    (sizeof(T) > attribute::most_bytes_in_place || std::has_single_bit(sizeof(T)));
 
 /// An identifier and the type of its value, as one constant. `sends(64)` is a mandatory entry of a
 /// list. `optional(sends(64))` is an entry that a library may skip. The meaning and the type of an
 /// identifier never change.
-template <std::uint16_t Identifier, attribute_value T>
+template <attribute_value T>
 struct attribute_name {
-  static constexpr std::uint16_t identifier = Identifier;
-  using type = T;
-  static constexpr bool in_place = sizeof(T) <= attribute::most_bytes_in_place;
+  std::uint16_t identifier;
 
   constexpr attribute operator()(const T& value) const {
-    attribute a{Identifier, attribute::mandatory, sizeof(T), 0};
-    if constexpr (!in_place) a.value = reinterpret_cast<std::uintptr_t>(&value);
+    attribute a{identifier, attribute::mandatory, sizeof(T), 0};
+    if constexpr (sizeof(T) > attribute::most_bytes_in_place)
+      a.value = reinterpret_cast<std::uintptr_t>(&value);
     else if constexpr (std::is_pointer_v<T>) a.value = reinterpret_cast<std::uintptr_t>(value);
-    else a.value = std::bit_cast<detail::unsigned_of<sizeof(T)>>(value);
+    else if constexpr (sizeof(T) == 1) a.value = std::bit_cast<std::uint8_t>(value);
+    else if constexpr (sizeof(T) == 2) a.value = std::bit_cast<std::uint16_t>(value);
+    else if constexpr (sizeof(T) == 4) a.value = std::bit_cast<std::uint32_t>(value);
+    else a.value = std::bit_cast<std::uint64_t>(value);
     return a;
   }
   /// Deleted: the entry could outlive the temporary whose address it holds.
@@ -89,29 +81,32 @@ struct attribute_list {
   constexpr attribute_list(const attribute* entries, std::uint64_t number)
       : first(entries), count(number) {}
   template <std::size_t N>
-  constexpr attribute_list(const attribute (&entries)[N]) : first(entries), count(N) {}
+  constexpr attribute_list(const attribute (&entries)[N]) : attribute_list(entries, N) {}
   constexpr attribute_list(std::initializer_list<attribute> entries)
       : attribute_list(entries.begin(), entries.size()) {}
 };
-static_assert(sizeof(void*) != 8 || sizeof(attribute_list) == 16);
-static_assert(std::is_standard_layout_v<attribute_list> &&
+static_assert((sizeof(void*) != 8 || sizeof(attribute_list) == 16) &&
+              std::is_standard_layout_v<attribute_list> &&
               std::is_trivially_copyable_v<attribute_list>);
 
 /// The place of the value of a known attribute in a struct of the library.
 struct attribute_row {
-  static constexpr std::uint16_t is_required = 1;
-  static constexpr std::uint16_t is_boolean = 2;  ///< the value is 0 or 1
+  // Added to `size`.
+  static constexpr std::uint8_t is_required = 0x40;  ///< a list without the attribute is refused
+  static constexpr std::uint8_t is_boolean = 0x80;   ///< the value is 0 or 1
+  static constexpr std::uint8_t most_bytes = 0x3f;
 
   std::uint16_t identifier = 0;
-  std::uint16_t bytes = 0;
-  std::uint16_t offset = 0;
-  std::uint16_t flags = 0;
-};
-static_assert(sizeof(attribute_row) == 8);
+  std::uint8_t size = 0;  ///< of the value, in bytes
+  std::uint8_t offset = 0;
 
-/// Returns the same row as a required one: a list without its attribute is refused.
+  constexpr std::uint32_t bytes() const { return size & most_bytes; }
+};
+static_assert(sizeof(attribute_row) == 4);
+
+/// Returns the same row as a required one.
 consteval attribute_row required(attribute_row row) {
-  row.flags |= attribute_row::is_required;
+  row.size |= attribute_row::is_required;
   return row;
 }
 
@@ -119,14 +114,14 @@ namespace detail {
 /// Not constexpr, so a table that calls this function does not compile.
 void bad_attribute_table();
 
-template <class Member, std::uint16_t Identifier, class T>
-consteval attribute_row attribute_row_for(attribute_name<Identifier, T>, std::size_t offset) {
+template <class Member, class T>
+consteval attribute_row attribute_row_for(attribute_name<T> name, std::size_t offset) {
   static_assert(std::is_same_v<Member, T>, "the attribute has another type than the member");
-  static_assert(sizeof(T) <= 0xffff);
-  if (offset > 0xffff) bad_attribute_table();
-  attribute_row row{Identifier, sizeof(T), static_cast<std::uint16_t>(offset), 0};
-  if constexpr (std::is_same_v<T, bool>) row.flags = attribute_row::is_boolean;
-  return row;
+  static_assert(sizeof(T) <= attribute_row::most_bytes);
+  if (offset > 0xff) bad_attribute_table();
+  const unsigned flags = std::is_same_v<T, bool> ? attribute_row::is_boolean : 0;
+  return {name.identifier, static_cast<std::uint8_t>(sizeof(T) | flags),
+          static_cast<std::uint8_t>(offset)};
 }
 }  // namespace detail
 
@@ -134,45 +129,41 @@ consteval attribute_row attribute_row_for(attribute_name<Identifier, T>, std::si
 #define FREEHCA_ATTRIBUTE(type, member, name) \
   ::freehca::detail::attribute_row_for<decltype(type::member)>(name, offsetof(type, member))
 
-/// The attributes of one struct S that a library knows: one row each. attributes_of() makes a
-/// table.
+/// The attributes of one struct S that a library knows: one row each. Rows with the same identifier
+/// and values beyond the end of S do not compile.
 template <class S, std::size_t N>
 struct attribute_table {
+  static_assert(N <= 64 && std::is_trivially_copyable_v<S>);
   attribute_row rows[N];
 
+  consteval attribute_table() = default;
+  /// The `K` rows of `first`, and then those of the table of a struct that is a member of S at
+  /// `offset`.
+  template <std::size_t K>
+  consteval attribute_table(const attribute_row (&first)[K], const attribute_row* inner = nullptr,
+                            std::size_t offset = 0) {
+    for (std::size_t i = 0; i < N; ++i) {
+      rows[i] = i < K ? first[i] : inner[i - K];
+      const std::size_t at = rows[i].offset + (i < K ? 0 : offset);
+      if (at > 0xff || at + rows[i].bytes() > sizeof(S)) detail::bad_attribute_table();
+      rows[i].offset = static_cast<std::uint8_t>(at);
+      for (std::size_t k = 0; k < i; ++k)
+        if (rows[k].identifier == rows[i].identifier) detail::bad_attribute_table();
+    }
+  }
   /// Returns the rows of this table and the rows of `inner`. `inner` is the table of a struct that
   /// is a member of S at `offset`.
   template <class Inner, std::size_t K>
   consteval attribute_table<S, N + K> with(std::size_t offset,
-                                           const attribute_table<Inner, K>& inner) const;
+                                           const attribute_table<Inner, K>& inner) const {
+    return {rows, inner.rows, offset};
+  }
 };
 
-/// Makes a table of rows. Does not compile if two rows have the same identifier, or if a value
-/// would lie beyond the end of S.
+/// Makes a table of rows.
 template <class S, std::size_t N>
 consteval attribute_table<S, N> attributes_of(const attribute_row (&rows)[N]) {
-  static_assert(N <= 64 && std::is_trivially_copyable_v<S>);
-  attribute_table<S, N> known{};
-  for (std::size_t i = 0; i < N; ++i) {
-    known.rows[i] = rows[i];
-    if (std::size_t{rows[i].offset} + rows[i].bytes > sizeof(S)) detail::bad_attribute_table();
-    for (std::size_t k = 0; k < i; ++k)
-      if (rows[k].identifier == rows[i].identifier) detail::bad_attribute_table();
-  }
-  return known;
-}
-
-template <class S, std::size_t N>
-template <class Inner, std::size_t K>
-consteval attribute_table<S, N + K> attribute_table<S, N>::with(
-    std::size_t offset, const attribute_table<Inner, K>& inner) const {
-  attribute_row all[N + K];
-  for (std::size_t i = 0; i < N; ++i) all[i] = rows[i];
-  for (std::size_t i = 0; i < K; ++i) {
-    all[N + i] = inner.rows[i];
-    all[N + i].offset = static_cast<std::uint16_t>(all[N + i].offset + offset);
-  }
-  return attributes_of<S>(all);
+  return {rows};
 }
 
 /// read() for a caller without a table at compile time. There are at most 64 rows. `to` is the
@@ -191,7 +182,7 @@ status read_attributes(const attribute_list& from, const attribute_row* known, s
 /// ::missing_attribute.
 template <class S, std::size_t N>
 status read(const attribute_list& from, const attribute_table<S, N>& known, S& to) {
-  return read_attributes(from, known.rows, N, static_cast<std::byte*>(static_cast<void*>(&to)));
+  return read_attributes(from, known.rows, N, reinterpret_cast<std::byte*>(&to));
 }
 
 }  // namespace freehca

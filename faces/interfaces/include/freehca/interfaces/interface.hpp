@@ -7,13 +7,7 @@
 // themselves, which need less code and check more at compile time.
 #pragma once
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
 #include <freehca/hal/operation.hpp>
-#include <freehca/hal/status.hpp>
 #include <freehca/interfaces/attributes.hpp>
 
 #include <freehca/hca/objects/handle.hpp>
@@ -57,7 +51,7 @@ struct interface_lack {
 status query_interface(const char* name, std::uint32_t version, interface_head* table,
                        std::uint32_t bytes);
 /// Like query_interface(), but searches only the `count` interface tables that the caller names.
-/// The program then links no other interface table.
+/// With --gc-sections, the program then links no other interface table.
 status find_interface(const offered_interface* const* among, std::size_t count, const char* name,
                       std::uint32_t version, interface_head* table, std::uint32_t bytes);
 template <std::size_t N>
@@ -69,8 +63,8 @@ status find_interface(const offered_interface* const (&among)[N], const char* na
 /// The same for a table of this folder. All operations of the table are needed, unless the caller
 /// has set a smaller head.needed.
 template <class Interface>
-requires std::same_as<decltype(Interface::head), interface_head> status
-query_interface(Interface& table) {
+status query_interface(Interface& table) {
+  static_assert(std::is_same_v<decltype(table.head), interface_head>);
   static_assert(std::is_standard_layout_v<Interface> && sizeof(Interface) <= 0xffff);
   return query_interface(Interface::name, Interface::version, &table.head, sizeof(Interface));
 }
