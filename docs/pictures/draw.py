@@ -84,7 +84,11 @@ ROOMS = {
         [f"{HCA}/objects", "hca/src/objects"],
         *("the engine, which names no kind", 2, 2),
     ),
-    "hca": (["hca"], "device: bring-up, memory, ports, reset", 2, 2),
+    "hca": (
+        # An event queue finds objects by their records, without the engine.
+        ["hca", *(f"{HCA}/objects/{name}.hpp" for name in ("number_directory", "object", "kind"))],
+        *("device: bring-up, memory, ports, reset", 2, 2),
+    ),
     "vfio_host": (["vfio_host"], "port to Linux", 0, 0.95),
     "vfio_user_host": (["vfio_user/host", "vfio_user/blocking"], "port to a socket", 6.2, 1),
     "vfio_user": (["vfio_user/protocol", "vfio_user/client"], "messages on a socket", 7.2, 1),

@@ -96,52 +96,53 @@ status destroy_now(verbs& in, handle<K> which) {
   return destroy_at_once(in, which.index, which.generation, identity_of<K>);
 }
 
-// Rows of a struct S. The member of ROW has the name of the attribute.
-#define ROW_AT(member, name) FREEHCA_ATTRIBUTE(S, member, name)
+// Rows of the struct `attributes`. The member of ROW has the name of the attribute.
+#define ROW_AT(member, name) FREEHCA_ATTRIBUTE(attributes, member, name)
 #define ROW(space, name) ROW_AT(name, space::name)
 
 constexpr auto path_rows = [] {
-  using S = address_attributes;
-  return attributes_of<S>({ROW(path, port), ROW(path, dlid), ROW(path, sl), ROW(path, path_bits),
-                           ROW(path, static_rate), ROW(path, force_loopback), ROW(path, global),
-                           ROW(path, sgid_index), ROW(path, hop_limit), ROW(path, traffic_class),
-                           ROW(path, flow_label), ROW(path, dgid)});
+  using attributes = address_attributes;
+  return attributes_of<attributes>(
+      {ROW(path, port), ROW(path, dlid), ROW(path, sl), ROW(path, path_bits),
+       ROW(path, static_rate), ROW(path, force_loopback), ROW(path, global), ROW(path, sgid_index),
+       ROW(path, hop_limit), ROW(path, traffic_class), ROW(path, flow_label), ROW(path, dgid)});
 }();
 
 constexpr auto address_rows = [] {
-  using S = address_handle_attributes;
-  return attributes_of<S>({required(ROW_AT(pd, ah::domain))}).with(offsetof(S, address), path_rows);
+  using attributes = address_handle_attributes;
+  return attributes_of<attributes>({required(ROW_AT(pd, ah::domain))})
+      .with(offsetof(attributes, address), path_rows);
 }();
 
 constexpr auto completion_queue_rows = [] {
-  using S = completion_queue_attributes;
-  return attributes_of<S>(
+  using attributes = completion_queue_attributes;
+  return attributes_of<attributes>(
       {required(ROW(cq, entries)), ROW(cq, cookie), ROW(cq, completion_context)});
 }();
 
 constexpr auto shared_receive_queue_rows = [] {
-  using S = shared_receive_queue_attributes;
-  return attributes_of<S>({required(ROW_AT(pd, srq::domain)), required(ROW(srq, receives)),
-                           ROW(srq, scatter), ROW(srq, cookie)});
+  using attributes = shared_receive_queue_attributes;
+  return attributes_of<attributes>({required(ROW_AT(pd, srq::domain)), required(ROW(srq, receives)),
+                                    ROW(srq, scatter), ROW(srq, cookie)});
 }();
 
 constexpr auto queue_pair_rows = [] {
-  using S = queue_pair_attributes;
-  return attributes_of<S>({required(ROW_AT(pd, qp::domain)), required(ROW(qp, send_cq)),
-                           required(ROW(qp, receive_cq)), ROW(qp, service), ROW(qp, sends),
-                           ROW(qp, receives), ROW(qp, shared), ROW(qp, gather), ROW(qp, scatter),
-                           ROW(qp, inline_bytes), ROW(qp, masked_atomics), ROW(qp, cookie)});
+  using attributes = queue_pair_attributes;
+  return attributes_of<attributes>(
+      {required(ROW_AT(pd, qp::domain)), required(ROW(qp, send_cq)), required(ROW(qp, receive_cq)),
+       ROW(qp, service), ROW(qp, sends), ROW(qp, receives), ROW(qp, shared), ROW(qp, gather),
+       ROW(qp, scatter), ROW(qp, inline_bytes), ROW(qp, masked_atomics), ROW(qp, cookie)});
 }();
 
 constexpr auto connection_rows = [] {
-  using S = connection_attributes;
-  return attributes_of<S>({ROW(qp, pkey_index), ROW(qp, remote_read), ROW(qp, remote_write),
-                           ROW(qp, remote_atomic), ROW(qp, qkey), ROW(qp, path_mtu),
-                           ROW(qp, min_rnr_timer), ROW(qp, remote_qpn), ROW(qp, receive_psn),
-                           ROW(qp, reads_as_responder), ROW(qp, send_psn),
-                           ROW(qp, reads_as_requester), ROW(qp, retry_count), ROW(qp, rnr_retry),
-                           ROW(qp, ack_timeout), ROW(qp, log_ack_request)})
-      .with(offsetof(S, address), path_rows);
+  using attributes = connection_attributes;
+  return attributes_of<attributes>(
+             {ROW(qp, pkey_index), ROW(qp, remote_read), ROW(qp, remote_write),
+              ROW(qp, remote_atomic), ROW(qp, qkey), ROW(qp, path_mtu), ROW(qp, min_rnr_timer),
+              ROW(qp, remote_qpn), ROW(qp, receive_psn), ROW(qp, reads_as_responder),
+              ROW(qp, send_psn), ROW(qp, reads_as_requester), ROW(qp, retry_count),
+              ROW(qp, rnr_retry), ROW(qp, ack_timeout), ROW(qp, log_ack_request)})
+      .with(offsetof(attributes, address), path_rows);
 }();
 
 /// A memory region, as an attribute list has it.
@@ -154,15 +155,15 @@ struct region {
 };
 
 constexpr auto region_rows = [] {
-  using S = region;
-  return attributes_of<S>({required(ROW_AT(to.pd, mr::domain)), ROW(mr, page_addresses),
-                           ROW(mr, device_address), required(ROW(mr, bytes)), ROW(mr, first_offset),
-                           ROW(mr, log_page_bytes), ROW_AT(to.virtual_address, mr::virtual_address),
-                           ROW_AT(to.access.local_write, mr::local_write),
-                           ROW_AT(to.access.remote_read, mr::remote_read),
-                           ROW_AT(to.access.remote_write, mr::remote_write),
-                           ROW_AT(to.access.remote_atomic, mr::remote_atomic),
-                           ROW_AT(to.memory.first, mr::memory)});
+  using attributes = region;
+  return attributes_of<attributes>(
+      {required(ROW_AT(to.pd, mr::domain)), ROW(mr, page_addresses), ROW(mr, device_address),
+       required(ROW(mr, bytes)), ROW(mr, first_offset), ROW(mr, log_page_bytes),
+       ROW_AT(to.virtual_address, mr::virtual_address),
+       ROW_AT(to.access.local_write, mr::local_write),
+       ROW_AT(to.access.remote_read, mr::remote_read),
+       ROW_AT(to.access.remote_write, mr::remote_write),
+       ROW_AT(to.access.remote_atomic, mr::remote_atomic), ROW_AT(to.memory.first, mr::memory)});
 }();
 
 // Returns the attribute that excludes a list of pages, or 0. The kind checks the other attributes.

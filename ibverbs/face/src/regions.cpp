@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include <freehca/texts/names.hpp>
+
 #include "errors.hpp"
 #include "objects.hpp"
 
