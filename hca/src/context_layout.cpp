@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/hca/context_layout.hpp>
 
+#include <freehca/hal/fields.hpp>
 #include <freehca/hal/power_of_two.hpp>
 #include <freehca/layouts/bit_operations.hpp>
 #include <freehca/layouts/cmpt.hpp>
@@ -32,7 +33,8 @@ status context_layout::plan(const budget& b, const capabilities& c) {
   const struct {
     budget::item what;
     unsigned log;
-    std::uint64_t log_most, reserved;
+    std::uint64_t log_most;
+    std::uint32_t reserved;
   } limits[] = {
       {budget::item::qps, b.log_qps, r.get<&l::log_max_qps>(), c.reserved_qps},
       {budget::item::srqs, b.log_srqs, r.get<&l::log_max_srqs>(), c.reserved_srqs},
@@ -43,37 +45,39 @@ status context_layout::plan(const budget& b, const capabilities& c) {
       {budget::item::mtts, b.log_mtts, 31,
        number_spaces::event_ring_mtt(c.reserved_mtts, b.completion_event_queues)},
       {budget::item::multicast_groups, b.log_mcgs, r.get<&l::log_max_mcgs>(),
-       r.get<&l::num_rsvd_mcgs>()},
+       static_cast<std::uint32_t>(r.get<&l::num_rsvd_mcgs>())},
       {budget::item::reads_per_qp, b.log_rdmarc_per_qp, r.get<&l::log_max_ra_res_qp>(), 0},
   };
   for (const auto& most : limits)
     if (most.log > most.log_most || most.reserved >= std::uint64_t{1} << most.log)
       return refuse(most.what);
 
-  const auto set = [this](context_table t, unsigned log) {
-    tables[static_cast<unsigned>(t)].log_entry_bytes = log;
-  };
-  const unsigned cmpt = log_of(r.get<&l::c_mpt_entry_sz>());
-  const unsigned rdmarc = log_of(r.get<&l::rdmarc_entry_sz>());
-  set(context_table::qpc, log_of(r.get<&l::qpc_entry_sz>()));
-  set(context_table::auxc, log_of(r.get<&l::aux_entry_sz>()));
-  set(context_table::altc, log_of(r.get<&l::altc_entry_sz>()));
-  set(context_table::rdmarc, rdmarc == no_log ? no_log : rdmarc + b.log_rdmarc_per_qp);
-  set(context_table::srqc, log_of(r.get<&l::srq_entry_sz>()));
-  set(context_table::cqc, log_of(r.get<&l::cqc_entry_sz>()));
-  set(context_table::eqc, log_of(r.get<&l::eqc_entry_sz>()));
-  set(context_table::dmpt, log_of(r.get<&l::d_mpt_entry_sz>()));
-  set(context_table::mtt, log_of(r.get<&l::mtt_entry_sz>()));
-  set(context_table::mcg, b.log_mcg_entry_bytes);
+#define FREEHCA_ENTRY(table, field) \
+  FREEHCA_FIELD(context_layout,     \
+                tables[static_cast<unsigned>(context_table::table)].log_entry_bytes, &l::field)
+  static constexpr auto entry_bytes =
+      fields_of<l>(FREEHCA_ENTRY(qpc, qpc_entry_sz), FREEHCA_ENTRY(auxc, aux_entry_sz),
+                   FREEHCA_ENTRY(altc, altc_entry_sz), FREEHCA_ENTRY(rdmarc, rdmarc_entry_sz),
+                   FREEHCA_ENTRY(srqc, srq_entry_sz), FREEHCA_ENTRY(cqc, cqc_entry_sz),
+                   FREEHCA_ENTRY(eqc, eqc_entry_sz), FREEHCA_ENTRY(dmpt, d_mpt_entry_sz),
+                   FREEHCA_ENTRY(mtt, mtt_entry_sz), FREEHCA_ENTRY(cmpt_qp, c_mpt_entry_sz),
+                   FREEHCA_ENTRY(cmpt_srq, c_mpt_entry_sz), FREEHCA_ENTRY(cmpt_cq, c_mpt_entry_sz),
+                   FREEHCA_ENTRY(cmpt_eq, c_mpt_entry_sz));
+#undef FREEHCA_ENTRY
+  load(entry_bytes, r, *this);
+  for (place& p : tables) p.log_entry_bytes = log_of(p.log_entry_bytes);
+  tables[static_cast<unsigned>(context_table::mcg)].log_entry_bytes = b.log_mcg_entry_bytes;
+  unsigned& rdmarc = tables[static_cast<unsigned>(context_table::rdmarc)].log_entry_bytes;
+  if (rdmarc != no_log) rdmarc += b.log_rdmarc_per_qp;
+  const unsigned cmpt = table(context_table::cmpt_qp).log_entry_bytes;
   static constexpr context_table cmpts[layouts::cmpt_types] = {
       context_table::cmpt_qp, context_table::cmpt_srq, context_table::cmpt_cq,
       context_table::cmpt_eq};
-  for (const context_table t : cmpts) set(t, cmpt);
-  const auto is_cmpt = [](context_table t) {
-    bool found = false;
-    for (const context_table k : cmpts) found = found || k == t;
+  constexpr unsigned all_cmpt_tables = [] {
+    unsigned found = 0;
+    for (const context_table t : cmpts) found |= 1u << static_cast<unsigned>(t);
     return found;
-  };
+  }();
 
   for (unsigned g = 0; g < context_groups; ++g)
     log_objects[g] = log_objects_for(b, static_cast<context_group>(g));
@@ -102,7 +106,7 @@ status context_layout::plan(const budget& b, const capabilities& c) {
     }
     for (unsigned t = 0; t < context_tables_count; ++t) {
       const auto table = static_cast<context_table>(t);
-      if (is_cmpt(table)) continue;
+      if ((all_cmpt_tables >> t & 1) != 0) continue;
       const unsigned log =
           tables[t].log_entry_bytes + log_objects[static_cast<unsigned>(group_of(table))];
       if (size != std::uint64_t{1} << (log < log_page ? log_page : log)) continue;

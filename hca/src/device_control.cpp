@@ -80,7 +80,9 @@ status device_control::open_numbers(const mmio_region& pages, const capabilities
   numbers.qps.open(s + plan.qps, can.reserved_qps, 1u << b.log_qps, 0, budget::item::qps);
   numbers.srqs.open(s + plan.srqs, can.reserved_srqs, 1u << b.log_srqs, 0, budget::item::srqs);
   numbers.cqs.open(s + plan.cqs, can.reserved_cqs, 1u << b.log_cqs, 0, budget::item::cqs);
-  for (number_allocator* a : {&numbers.qps, &numbers.srqs, &numbers.cqs}) a->keep_owners();
+  numbers.qps.keep_owners();
+  numbers.srqs.keep_owners();
+  numbers.cqs.keep_owners();
   const std::uint32_t event_queues = 1 + b.completion_event_queues;
   numbers.eqs.open(s + plan.eqs, can.reserved_eqs + event_queues, 1u << b.log_eqs, 0,
                    budget::item::eqs);
@@ -103,8 +105,13 @@ void device_control::close_numbers() {
   uars.free(uar);
   uar = {};
   number_spaces& n = numbers;
-  for (number_allocator* a : {&n.qps, &n.srqs, &n.cqs, &n.eqs, &n.mpts, &n.mtts, &n.pds})
-    a->close();
+  n.qps.close();
+  n.srqs.close();
+  n.cqs.close();
+  n.eqs.close();
+  n.mpts.close();
+  n.mtts.close();
+  n.pds.close();
   uars.close();
 }
 

@@ -32,7 +32,7 @@ struct values {
   bool flag = false;
   color paint = color::red;
 };
-constexpr auto both = fields_of<record>(
+constexpr auto all_rows = fields_of<record>(
     FREEHCA_FIELD(values, all, &record::all), FREEHCA_FIELD(values, top, &record::top),
     FREEHCA_FIELD(values, flag, &record::flag), FREEHCA_FIELD(values, paint, &record::paint),
     FREEHCA_FIELD_AS(values, low, &record::low, attribute_id{7}),
@@ -47,7 +47,7 @@ concept storable = requires(const Table& t, layouts::image<record> i, values v,
                             refused_attribute note) {
   store(t, v, i, note);
 };
-static_assert(storable<decltype(both)> && !storable<decltype(powers)>);
+static_assert(storable<decltype(all_rows)> && !storable<decltype(powers)>);
 
 const values sample{.wide = 0x0123456789abcdef,
                     .page = 0xfedcba9876543000,
@@ -67,7 +67,7 @@ TEST(fields, a_table_stores_what_set_stores) {
   expected.set<&record::wide>(sample.wide).set<&record::last>(sample.last);
   expected.set<&record::page>(sample.page);
   refused_attribute note;
-  EXPECT_TRUE(store(both, sample, made, note).ok());
+  EXPECT_TRUE(store(all_rows, sample, made, note).ok());
   EXPECT_EQ(note.what, attribute_id{});
   EXPECT_TRUE(made == expected) << "the other bits stay";
 }
@@ -75,10 +75,10 @@ TEST(fields, a_table_stores_what_set_stores) {
 TEST(fields, a_table_loads_what_it_stored) {
   layouts::image<record> image;
   refused_attribute note;
-  ASSERT_TRUE(store(both, sample, image, note).ok());
+  ASSERT_TRUE(store(all_rows, sample, image, note).ok());
   image.set<&record::order>(9);
   values v;
-  load(both, image, v);
+  load(all_rows, image, v);
   EXPECT_EQ(v.all, sample.all);
   EXPECT_EQ(v.top, sample.top);
   EXPECT_EQ(v.low, sample.low);
@@ -104,7 +104,7 @@ TEST(fields, a_value_that_does_not_fit_stops_the_copy) {
   v.low = 32;
   layouts::image<record> image;
   refused_attribute note;
-  EXPECT_TRUE(store(both, v, image, note).is(driver_error::bad_argument));
+  EXPECT_TRUE(store(all_rows, v, image, note).is(driver_error::bad_argument));
   EXPECT_EQ(note.what, attribute_id{7});
   EXPECT_EQ(note.value, 32u);
   EXPECT_EQ(note.limit, 31u);
@@ -112,15 +112,15 @@ TEST(fields, a_value_that_does_not_fit_stops_the_copy) {
   EXPECT_EQ(image.get<&record::low>(), 0u);
   EXPECT_EQ(image.get<&record::wide>(), 0u);
   v.top = 0x1000;
-  EXPECT_TRUE(store(both, v, image, note).is(driver_error::bad_argument));
+  EXPECT_TRUE(store(all_rows, v, image, note).is(driver_error::bad_argument));
   EXPECT_EQ(note.what, attribute_id{});
   EXPECT_EQ(note.value, 0x1000u);
   EXPECT_EQ(note.limit, 0xfffu);
-  EXPECT_TRUE(store(both, v, image, note, 5, 2).ok()) << "the rows between them";
+  EXPECT_TRUE(store(all_rows, v, image, note, 5, 2).ok()) << "the rows between them";
   EXPECT_EQ(image.get<&record::wide>(), sample.wide);
   EXPECT_EQ(image.get<&record::page>(), 0u);
   v.page |= 8;
-  EXPECT_FALSE(store(both, v, image, note, 7, 1).ok()) << "not aligned";
+  EXPECT_FALSE(store(all_rows, v, image, note, 7, 1).ok()) << "not aligned";
   EXPECT_EQ(note.value, v.page);
 }
 

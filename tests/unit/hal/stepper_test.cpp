@@ -11,13 +11,13 @@ namespace freehca {
 namespace {
 
 /// An owner that ends a part at once when it is cancelled, with a place in its outcome.
-struct owner {
+struct owner_of_parts {
   reactor loop;
   void start(operation& op) {
     op.begin(
         [](operation& o, void* self) noexcept {
           if (!o.dropped())
-            static_cast<owner*>(self)->loop.end(o, status(driver_error::cancelled, 7));
+            static_cast<owner_of_parts*>(self)->loop.end(o, status(driver_error::cancelled, 7));
         },
         this);
   }
@@ -28,7 +28,7 @@ class two_parts : public stepper {
  public:
   two_parts() = default;
   ~two_parts() { drop(); }
-  void start(owner& by, unsigned* calls = nullptr) {
+  void start(owner_of_parts& by, unsigned* calls = nullptr) {
     by_ = &by;
     calls_ = calls;
     begin_parts(&advance);
@@ -48,12 +48,12 @@ class two_parts : public stepper {
     s.begin_undoing(outcome);
     s.by_->start(s.part(s.undo));
   }
-  owner* by_ = nullptr;
+  owner_of_parts* by_ = nullptr;
   unsigned* calls_ = nullptr;
 };
 
 TEST(stepper, runs_its_parts_one_after_the_other) {
-  owner o;
+  owner_of_parts o;
   two_parts s;
   s.start(o);
   EXPECT_TRUE(s.first.under_way());
@@ -67,7 +67,7 @@ TEST(stepper, runs_its_parts_one_after_the_other) {
 
 TEST(stepper, ends_with_the_reason_for_which_a_part_was_cancelled) {
   for (const bool late : {false, true}) {
-    owner o;
+    owner_of_parts o;
     two_parts s;
     if (late) s.set_deadline(100);
     s.start(o);
@@ -84,7 +84,7 @@ TEST(stepper, ends_with_the_reason_for_which_a_part_was_cancelled) {
 }
 
 TEST(stepper, keeps_the_outcome_of_a_part_that_failed_by_itself) {
-  owner o;
+  owner_of_parts o;
   two_parts s;
   s.start(o);
   s.first.complete(status(driver_error::busy, 3));
@@ -94,7 +94,7 @@ TEST(stepper, keeps_the_outcome_of_a_part_that_failed_by_itself) {
 }
 
 TEST(stepper, does_not_cancel_what_undoes) {
-  owner o;
+  owner_of_parts o;
   two_parts s;
   s.start(o);
   s.first.complete(driver_error::busy);
@@ -105,7 +105,7 @@ TEST(stepper, does_not_cancel_what_undoes) {
 }
 
 TEST(stepper, that_is_destroyed_drops_its_part_and_is_called_once) {
-  owner o;
+  owner_of_parts o;
   unsigned calls = 0;
   {
     const auto s = std::make_unique<two_parts>();
@@ -117,7 +117,7 @@ TEST(stepper, that_is_destroyed_drops_its_part_and_is_called_once) {
 }
 
 TEST(stepper, that_has_ended_is_not_called_when_it_is_destroyed) {
-  owner o;
+  owner_of_parts o;
   unsigned calls = 0;
   {
     two_parts s;

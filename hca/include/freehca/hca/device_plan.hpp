@@ -45,7 +45,8 @@ struct device_plan {
 
   constexpr explicit device_plan(const budget& b) {
     constexpr std::size_t page = dma_arena::page;
-    const auto round_up = [](std::size_t n, std::size_t to) { return (n + to - 1) / to * to; };
+    // To a power of two.
+    const auto round_up = [](std::size_t n, std::size_t to) { return (n + to - 1) & ~(to - 1); };
     const auto whole_pages = [round_up](std::size_t n) { return round_up(n, page); };
     // The arena of rings comes first, so that its rings are aligned as well as possible.
     arena_bytes = areas = whole_pages(b.queue_bytes);
@@ -72,23 +73,21 @@ struct device_plan {
       at += (n + 15) / 16 * 16;
       return here;
     };
-    const auto numbers = [](unsigned log) {
-      return number_allocator::storage_bytes_for(std::size_t{1} << log);
+    const auto take_numbers = [take](unsigned log, std::size_t owner_bytes = 0) {
+      return take(number_allocator::storage_bytes_for(std::size_t{1} << log) +
+                  (owner_bytes << log));
     };
     slots = take(channel::storage_bytes_for(b.command_slots));
     contexts = take(context_tables::storage_bytes_for(b));
     area_entries =
         take(layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>));
-    const auto numbers_and_owners = [numbers](unsigned log) {
-      return numbers(log) + (std::size_t{1} << log);
-    };
-    qps = take(numbers_and_owners(b.log_qps));
-    srqs = take(numbers_and_owners(b.log_srqs));
-    cqs = take(numbers_and_owners(b.log_cqs));
-    eqs = take(numbers(b.log_eqs));
-    mpts = take(numbers(b.log_mpts));
-    mtts = take(numbers(b.log_mtts - number_spaces::log_mtt_unit));
-    pds = take(numbers(log_pds));
+    qps = take_numbers(b.log_qps, 1);
+    srqs = take_numbers(b.log_srqs, 1);
+    cqs = take_numbers(b.log_cqs, 1);
+    eqs = take_numbers(b.log_eqs);
+    mpts = take_numbers(b.log_mpts);
+    mtts = take_numbers(b.log_mtts - number_spaces::log_mtt_unit);
+    pds = take_numbers(log_pds);
     keys = take(std::size_t{1} << b.log_mpts);
     uars = take(uar_pages::storage_bytes());
     arena = take(dma_arena::storage_bytes_for(arena_bytes));
