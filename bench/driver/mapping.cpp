@@ -4,6 +4,7 @@
 
 #include <linux/vfio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,15 @@ namespace {
 
 const idler* counting = nullptr;
 std::uint64_t in_mapping = 0;
+
+/// Makes a system call. If it `maps`, its instructions are counted.
+long call(bool maps, long number, auto... arguments) {
+  if (counting == nullptr || !maps) return syscall(number, arguments...);
+  const std::uint64_t began = counting->others();
+  const long outcome = syscall(number, arguments...);
+  in_mapping += counting->others() - began;
+  return outcome;
+}
 
 }  // namespace
 
@@ -32,12 +42,11 @@ extern "C" int ioctl(int file, unsigned long request, ...) noexcept {
   va_start(more, request);
   void* const argument = va_arg(more, void*);
   va_end(more);
-  using namespace freehca::bench;
   const bool maps = request == VFIO_IOMMU_MAP_DMA || request == VFIO_IOMMU_UNMAP_DMA;
-  if (counting == nullptr || !maps)
-    return static_cast<int>(syscall(SYS_ioctl, file, request, argument));
-  const std::uint64_t began = counting->others();
-  const long outcome = syscall(SYS_ioctl, file, request, argument);
-  in_mapping += counting->others() - began;
-  return static_cast<int>(outcome);
+  return static_cast<int>(freehca::bench::call(maps, SYS_ioctl, file, request, argument));
+}
+
+extern "C" int madvise(void* first, std::size_t bytes, int advice) noexcept {
+  const bool maps = advice == MADV_DONTFORK || advice == MADV_DOFORK;
+  return static_cast<int>(freehca::bench::call(maps, SYS_madvise, first, bytes, advice));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How many instructions Linux takes to map memory for the device, and to end a mapping. mapping.cpp
-// replaces ioctl() of the program for that.
+// How many instructions Linux takes to map memory for the device and to keep it out of children, and
+// to end both. mapping.cpp replaces ioctl() and madvise() of the program for that.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace freehca::bench {
 
-/// From this call on, the ioctls VFIO_IOMMU_MAP_DMA and VFIO_IOMMU_UNMAP_DMA are counted.
+/// From this call on, these are counted: VFIO_IOMMU_MAP_DMA, VFIO_IOMMU_UNMAP_DMA, and madvise()
+/// with MADV_DONTFORK or MADV_DOFORK.
 void count_mapping(const idler& idle);
 
-/// Instructions inside the counted ioctls so far.
+/// Instructions inside the counted calls so far.
 std::uint64_t executed_in_mapping();
 
 }  // namespace freehca::bench

@@ -42,6 +42,7 @@ void reactor::refuse(operation& o, status why) {
 }
 
 unsigned reactor::deliver() {
+  if (!has_ended()) return 0;  // most polls find nothing
   batch_.take_all(ended_);
   unsigned completed = 0;
   for (; operation* const o = batch_.pop_front(); ++completed) o->complete(o->outcome_);

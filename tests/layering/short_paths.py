@@ -50,17 +50,19 @@ PATHS = [
         function="paths_create",
         title="creation of a queue pair",
         files=12,
-        most_files=72,
-        most_called=26,
+        most_files=68,
+        most_called=20,
         calls=None,
         most_calls=None,
         known=[
-            Known(OBJECTS + "object_operation.cpp", "build_(*this)", STEP),
+            Known(OBJECTS + "object_operation.cpp", "how.plan(*this, object)", STEP),
+            Known(OBJECTS + "object_operation.cpp", "creator_->build(*this)", STEP),
             Known("hal/src/operation.cpp", "f(*this, context_)", COMMAND, "core"),
             Known("hal/src/operation.cpp", "f(*this, context_)", OPERATION, "user"),
             Known(OBJECTS + "object_operation.cpp", "finish_(*this", OPERATION),
             # Of no kind that is allowed: this part only becomes shorter.
             Known("hal/include/freehca/hal/platform.hpp", "operations->now(", "the clock"),
+            Known(OBJECTS + "slab.cpp", "what_->construct(", "the table of the kind"),
         ],
     ),
     Path(

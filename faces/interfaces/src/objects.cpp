@@ -76,7 +76,7 @@ handle<K> made(const operation_room& room) {
   if (room.started == nullptr || room.made != &kind_of<K>) return {};
   return static_cast<const create_object<K>*>(room.started)->made();
 }
-template <class K>
+template <device_kind K>
 status destroy(verbs& in, operation_room& room, handle<K> which) {
   return destroy_in_room(in, room, which.index, which.generation, identity_of<K>);
 }
@@ -92,7 +92,7 @@ status create_now(verbs& in, status list_read, const typename K::attributes& a, 
   return object.error();
 }
 template <class K>
-status destroy_now(verbs& in, handle<K> which) {
+requires(!device_kind<K>) status destroy_now(verbs& in, handle<K> which) {
   return destroy_at_once(in, which.index, which.generation, identity_of<K>);
 }
 

@@ -23,7 +23,8 @@ status check(const page_list& pages, std::uint64_t virtual_address, const capabi
   FREEHCA_TRY(note.check(id::virtual_address, virtual_address, 0 - pages.bytes()));
   FREEHCA_TRY(note.check(id::virtual_offset, virtual_address & mask, offset, offset));
   std::uint64_t offsets = 0;
-  for (std::size_t i = 0; i < pages.pages(); ++i) offsets |= pages.page(i) & mask;
+  const std::size_t given = pages.is_contiguous() ? 1 : pages.pages();
+  for (std::size_t i = 0; i < given; ++i) offsets |= pages.page(i) & mask;
   return note.check(id::page_offset, offsets, 0);
 }
 
@@ -44,21 +45,23 @@ image<mpt> entry_for(const memory_access& access, const page_list& pages,
   return e;
 }
 
-/// Returns log2 of the page size for a range: at least `log`, and the smallest with which one page
-/// holds the range. If device address and virtual address differ in bit n, the page size is at most
-/// 2^n.
-unsigned log_page_for(const dma_region& range, std::uint64_t virtual_address, unsigned log) {
-  const std::uint64_t first = range.device_address, last = first + range.bytes - 1;
+/// Divides contiguous memory into larger pages, so that it needs fewer translation entries. The
+/// page size is the smallest with which one page holds the memory. If device address and virtual
+/// address differ in bit n, the page size is at most 2^n.
+void enlarge_pages(page_list& pages, std::uint64_t virtual_address) {
+  if (!pages.is_contiguous()) return;
+  const std::uint64_t first = pages.page(0) + pages.first_offset();
+  const std::uint64_t last = first + pages.bytes() - 1;
+  unsigned log = pages.log2_page_bytes();
   while (log < log_largest_page && (first >> log & 1) == (virtual_address >> log & 1) &&
          first >> log != last >> log)
     ++log;
-  return log;
+  pages = {dma_region{nullptr, first, static_cast<std::size_t>(pages.bytes())}, log};
 }
 
 }  // namespace
 
-status memory_region::map(verbs& in, const attributes& a, std::uint64_t virtual_address,
-                          page_list& pages) {
+status memory_region::map(verbs& in, const attributes& a, page_list& pages) {
   device& adapter = in.adapter();
   refused_attribute& note = in.refused();
   constexpr std::size_t page = dma_arena::page;
@@ -84,8 +87,7 @@ status memory_region::map(verbs& in, const attributes& a, std::uint64_t virtual_
   dma_region whole{.host = a.memory.first - offset, .bytes = bytes};
   FREEHCA_TRY(how(host.context, whole.host, bytes, &whole.device_address));
   mapped = whole;
-  const dma_region used = whole.part(offset, a.memory.bytes);
-  pages = {used, log_page_for(used, virtual_address, adapter.capabilities().log_smallest_page)};
+  pages = {whole.part(offset, a.memory.bytes), adapter.capabilities().log_smallest_page};
   return {};
 }
 
@@ -99,9 +101,10 @@ status memory_region::plan(verbs& in, const attributes& a, creation<creating>& t
   std::uint64_t virtual_address = a.virtual_address;
   if (a.memory.first != nullptr || a.memory.bytes != 0) {
     if (!a.relocated) virtual_address = reinterpret_cast<std::uintptr_t>(a.memory.first);
-    FREEHCA_TRY(map(in, a, virtual_address, to.pages));
+    FREEHCA_TRY(map(in, a, to.pages));
   }
   FREEHCA_TRY(check(to.pages, virtual_address, adapter.capabilities(), in.refused()));
+  enlarge_pages(to.pages, virtual_address);
   use(*domain);
   to.command.input = entry_for(a.access, to.pages, virtual_address, domain->number);
   translation_count = static_cast<std::uint32_t>(to.pages.pages());

@@ -248,6 +248,7 @@ status verbs::usable(const object_record* object) {
 
 status verbs::destroy_now(object_record* object) {
   FREEHCA_TRY(usable(object));
+  if (object->what->is_device_object) return driver_error::bad_argument;
   if (object->users != 0) return driver_error::busy;
   release(*object);
   return {};

@@ -185,6 +185,9 @@ TEST_F(objects_test, a_second_start_of_what_is_under_way_leaves_it_alone) {
 TEST_F(objects_test, users_keep_what_they_use) {
   rc_pair pair(rig);
   EXPECT_TRUE(rig.objects.destroy(pair.domain).is(driver_error::busy));
+  EXPECT_TRUE(
+      rig.objects.destroy_now(rig.objects.find(pair.completion[0])).is(driver_error::bad_argument))
+      << "the device would go on writing to the queue";
   EXPECT_TRUE(destroy<destroy_completion_queue>(pair.completion[0]).is(driver_error::busy));
   EXPECT_TRUE(rig.objects.close().is(driver_error::busy));
   mr_handle region;

@@ -72,6 +72,14 @@ TEST_F(raw_commands, work_beside_the_drivers_own) {
       layouts::image<layouts::diag_rprt>::from_bytes(report).get<&layouts::diag_rprt::rq_num_rnr>(),
       0u);
 
+  // A mailbox of which the caller gives or wants no byte.
+  raw_command nothing_wanted;
+  nothing_wanted.request = diagnostics.request;
+  nothing_wanted.set_output_mailbox(nullptr, 0);
+  nothing_wanted.set_input_mailbox(nullptr, 0);
+  user.submit(nothing_wanted);
+  EXPECT_TRUE(rig.await(nothing_wanted).ok()) << words(nothing_wanted.outcome());
+
   raw_command unknown;
   unknown.request.opcode = static_cast<opcode>(0x7ef);
   user.submit(unknown);

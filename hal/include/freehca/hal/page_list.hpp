@@ -45,6 +45,8 @@ class page_list {
     return static_cast<std::size_t>(
         (first_offset_ + bytes_ + (std::uint64_t{1} << log2_page_bytes_) - 1) >> log2_page_bytes_);
   }
+  /// True if the list was made of one region.
+  bool is_contiguous() const { return addresses_ == nullptr; }
   std::uint64_t bytes() const { return bytes_; }
   std::uint32_t first_offset() const { return first_offset_; }
   unsigned log2_page_bytes() const { return log2_page_bytes_; }

@@ -66,7 +66,7 @@ struct memory_region : device_object {
 
  private:
   /// Maps the memory of the program. Sets `pages` to its device addresses.
-  status map(verbs& in, const attributes& a, std::uint64_t virtual_address, page_list& pages);
+  status map(verbs& in, const attributes& a, page_list& pages);
 };
 static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 224);
 
