@@ -69,8 +69,9 @@ void owner_registry::begin_anew(uar_pages& from) {
   for (owner_link* const owner : links_) {
     if (owner == nullptr || owner->is != owner_state::released) continue;
     owner->why_anew = owner->take_page(from);
-    // Send the message even if there was no page. The event owner then takes part in the next reset
-    // too, so this message has arrived before it is sent again.
+    // Send the message even if there was no UAR page (`why_anew` has the error). The event owner
+    // then takes part in the next reset too. Its answer to `release` shows that this message has
+    // arrived, so it can be sent again.
     owner->is = owner_state::working;
     owner->failure_reported = false;
     owner->mail.put(owner->begin_anew);

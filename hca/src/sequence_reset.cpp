@@ -69,10 +69,10 @@ void device::go_on() {
     sequence_.wake_at(0);
 }
 
-/// Until all event owners have stopped using the device, nothing is taken back, because they may
-/// still read what the device wrote before the reset. Returns false if the sequence waits for them,
-/// or if it has ended because of a request to end early. In the latter case the event owners had
-/// owners_limit to answer.
+/// Returns true if all event owners have stopped using the device. Before that, nothing is taken
+/// back, because they may still read what the device wrote before the reset. The sequence waits for
+/// them without a limit, unless there is a request to end early. With such a request it waits for
+/// owners_limit at most. The reset then fails with transport_error::timeout.
 bool device::owners_have_released() {
   if (owners_.awaited() == nullptr) return true;
   if (!sequence_.stop_requested()) return false;

@@ -9,7 +9,8 @@
 namespace freehca::bare {
 namespace {
 
-/// Distributor (4.3), by offset; one bit or one field of 2 or 8 bits for each interrupt.
+/// Offsets in the distributor (4.3). distributor_on and distributor_type are one register each. The
+/// others are arrays with 1, 2 or 8 bits for each interrupt.
 constexpr std::size_t distributor_on = 0x000, distributor_type = 0x004, enable = 0x100,
                       disable = 0x180, priority = 0x400, target = 0x800, trigger = 0xc00;
 /// Processor interface (4.4).

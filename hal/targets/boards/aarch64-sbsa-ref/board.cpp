@@ -24,7 +24,8 @@ void board::find_console(const std::byte*, device_tree::serial_line& to) noexcep
             constants::console_access);
 }
 
-/// A board whose memory is only known when it runs asks its firmware here.
+/// Checks the constants: memory is known, and `image` lies in it. A board that learns its memory
+/// only at run time asks its firmware in this function.
 trouble board::read(std::uint64_t image) noexcept {
   constexpr const char* step = "reading the board's constants";
   constexpr window m = constants::memory;

@@ -42,8 +42,10 @@ inline constexpr unsigned bring_up_steps = 26;
 /// The step at which the last bring-up or teardown stopped, and the reason.
 struct sequence_failure {
   bring_up_step step{};
-  /// The status that the function or the command returned. If its origin is the firmware or the
-  /// transport, `where` is the opcode.
+  /// The status that the function or the command returned. If its origin is the firmware, `where`
+  /// is the opcode. If its origin is the transport, `where` is the opcode of the command that
+  /// failed, the platform's code with transport_error::refused, and no opcode if there was no
+  /// command.
   status cause;
   /// If `cause` is driver_error::exceeds_limits, `cause.where()` is a budget::item. The device
   /// asked for `asked` of it, and the budget has `bound`.

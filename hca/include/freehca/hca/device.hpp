@@ -98,9 +98,9 @@ class device {
   /// another one), ::no_memory (`where`: budget::item), ::bad_state (the device is open already),
   /// transport_error::bad_reply (BAR 0 is too small), or the error of the platform.
   status open(const device_setup& setup);
-  /// Releases the resources of open(). The device should be down. If it is not, close() first keeps
-  /// it from memory, by the platform's reset or by switching bus mastering off
-  /// (docs/decisions/closing.md). close() waits for nothing.
+  /// Releases the resources of open(). The device should be down. If it is not, close() first stops
+  /// its DMA: by the platform's reset, else by switching bus mastering off, else by the reset
+  /// register (docs/decisions/closing.md). close() waits for nothing.
   void close();
 
   /// Resets the device and starts the firmware, context memory, event queues and ports. The device

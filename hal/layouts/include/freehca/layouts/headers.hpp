@@ -122,8 +122,9 @@ struct bth {
   bits           psn       {0x08, 23,  0, "psn"};
 };
 
-/// What of the BTH links may change under way, and the invariant CRC therefore takes as ones: fecn,
-/// becn and the reserved bits beside them. Source: IBTA vol. 1, 7.8.1; rxe_icrc.c (rxe_icrc_hdr).
+/// The bits of the BTH that links may change on the way: fecn, becn and the reserved bits beside
+/// them. The invariant CRC takes them as ones. Source: IBTA vol. 1, 7.8.1; rxe_icrc.c
+/// (rxe_icrc_hdr).
 struct bth_variant {
   static constexpr std::size_t bytes = bth::bytes;
   bits resv8a {0x04, 31, 24, "resv8a"};

@@ -37,9 +37,9 @@ status check_port(verbs& in, unsigned port);
 
 /// Writes the path as an address vector without port and protection domain. All fields but the SL
 /// have the same places in the address path of a queue pair context. `to` has only zeros before.
-/// Error: driver_error::bad_argument (the device cannot send on this path). The path may lead to a
-/// multicast group only if `to_groups_too` is true (datagrams) and the path is global. The port is
-/// valid for check_port().
+/// Error: driver_error::bad_argument (a field is out of its range, or the path is not allowed). A
+/// multicast DLID is allowed only if `to_groups_too` is true (datagrams) and the path is global.
+/// The caller has checked the port with check_port().
 status write_path(verbs& in, address_attributes way, bool to_groups_too,
                   layouts::image<layouts::address_vector>& to);
 

@@ -128,7 +128,9 @@ class verbs {
   /// due is then delivered, and the event queues are armed. Calls poll() at most `most_turns`
   /// times, because a device may send events without end. The next poll() is then still due.
   void poll_all(unsigned most_turns);
-  /// True if objects can be created: the device is up, as far as this owner knows.
+  /// True if objects can be created. The control owner asks the device. An event owner learns that
+  /// the device is down when the control owner asks it to stop or to release the device, which can
+  /// be later than verbs_events::device_failed.
   bool up() const { return is_open() && (link_ != nullptr ? link_->working : device_->up()); }
   /// Called before the owner's thread sleeps, after poll() has found nothing to do. Returns false
   /// if another owner has sent a message since then: the thread must poll once more. If it returns
