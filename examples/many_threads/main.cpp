@@ -112,7 +112,6 @@ int main(int argc, char** argv) {
   bool good = true;
   for (worker& w : workers) {
     w.thread.join();
-    w.objects.change_thread();
     good &= w.outcome.ok() && w.objects.close().ok();
     std::printf("%u writes: %s\n", writes, blocking::words(w.outcome).c_str());
   }

@@ -47,6 +47,7 @@ status device::open(const device_setup& setup) {
   info_ = {};
   ports_.begin(0);
   control_.reactor.mail.open(setup.wake, setup.wake_context);
+  control_.reactor.entry = setup.entry;
   return {};
 }
 

@@ -8,18 +8,16 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include <freehca/in_process/gate.hpp>
-#include <freehca/in_process/machine.hpp>
 #include <freehca/loopback_traffic/owner_traffic.hpp>
 
 #include "../model/driver/words.hpp"
-#include "sleeper.hpp"
+#include "device_on_threads.hpp"
+#include "owner_mutex.hpp"
 
 namespace freehca::testing {
 namespace {
@@ -29,23 +27,10 @@ using loopback_traffic::scattered_memory;
 
 constexpr unsigned contexts = 4;
 
-class storage {
- public:
-  explicit storage(std::size_t bytes) : bytes_(bytes), units_(bytes / sizeof(unit) + 1) {}
-  std::byte* at() { return units_.data()->bytes; }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  struct alignas(16) unit {
-    std::byte bytes[16];
-  };
-  std::size_t bytes_;
-  std::vector<unit> units_;
-};
-
-class owners_on_threads : public ::testing::Test {
+class owners_on_threads : public device_on_threads {
  protected:
   struct owner {
+    owner_mutex lock;
     owner_traffic traffic;
     verbs objects;
     sleeper bed;
@@ -56,34 +41,14 @@ class owners_on_threads : public ::testing::Test {
   };
 
   void SetUp() override {
-    in_process::let_threads_in();
-    budget.completion_event_queues = contexts;
-    budget.spare_context_blocks = 0;
-    machine = std::make_unique<in_process::machine>();
-    room = std::make_unique<storage>(device::storage_bytes(budget));
-    adapter_thread = std::thread([this] {
-      while (!over.load(std::memory_order_relaxed)) {
-        machine->step();
-        // Its clock is not faster than the other threads', who are waited for by it.
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
-      }
-    });
-    device_setup setup{.platform = machine->platform(),
-                       .budget = budget,
-                       .storage = room->at(),
-                       .storage_bytes = room->bytes(),
-                       .wake = sleeper::waker,
-                       .wake_context = &bed};
-    ASSERT_TRUE(adapter.open(setup).ok());
-    operation up;
-    adapter.bring_up(up);
-    ASSERT_TRUE(finish(up).ok());
+    bring_up(contexts);
     without_owners = adapter.holdings();
     for (unsigned i = 0; i < contexts; ++i) open(owners.emplace_back(), i);
   }
 
   void TearDown() override {
     for (owner& o : owners) {
+      const std::lock_guard held(o.lock);
       EXPECT_TRUE(o.objects.close().ok()) << o.name;
       o.buffer.release();
     }
@@ -93,15 +58,7 @@ class owners_on_threads : public ::testing::Test {
     EXPECT_EQ(left.mappings, without_owners.mappings);
     EXPECT_EQ(left.doorbells, without_owners.doorbells);
     EXPECT_EQ(left.in_doubt(), 0u);
-    operation down;
-    adapter.tear_down(down);
-    EXPECT_TRUE(finish(down).ok());
-    EXPECT_TRUE(adapter.holdings().none());
-    adapter.close();
-    EXPECT_EQ(machine->dma_blocks(), 0u);
-    over = true;
-    adapter_thread.join();
-    for (const std::string& c : machine->complaints()) ADD_FAILURE() << c;
+    tear_down();
   }
 
   void open(owner& o, unsigned which) {
@@ -112,6 +69,7 @@ class owners_on_threads : public ::testing::Test {
     how.name = o.name.c_str();
     how.wake = sleeper::waker;
     how.wake_context = &o.bed;
+    how.entry = o.lock.entry();
     o.room = std::make_unique<storage>(verbs::event_owner_storage_bytes(objects));
     ASSERT_TRUE(o.buffer.allocate(machine->platform(), owner_traffic::buffer_bytes, which).ok());
     const status s =
@@ -119,21 +77,12 @@ class owners_on_threads : public ::testing::Test {
     ASSERT_TRUE(s.ok()) << words(s);
   }
 
-  /// The control owner's thread, once around.
-  void turn() {
-    if (adapter.poll() != 0 || !adapter.prepare_to_sleep()) return;
-    if (adapter.next_deadline() != 0) bed.sleep(0);
-  }
-  status finish(operation& op) {
-    while (!op.done()) turn();
-    return op.outcome();
-  }
-
   void begin() {
     const loopback_traffic::owner_port at{
         .port = 1, .lid = adapter.port(1).lid, .mtu = adapter.port(1).active_mtu};
     for (owner& o : owners)
       o.thread = std::thread([this, &o, at] {
+        const std::lock_guard held(o.lock);
         o.traffic.run(o.objects, at, o.buffer, o.bed, stop);
         running.fetch_sub(1);
         bed.wake();
@@ -188,15 +137,9 @@ class owners_on_threads : public ::testing::Test {
     EXPECT_EQ(queries_ended != 0, resets != 0);
   }
 
-  freehca::budget budget;
-  std::unique_ptr<in_process::machine> machine;
-  std::unique_ptr<storage> room;
-  sleeper bed;
-  device adapter;
   device_holdings without_owners;
   std::deque<owner> owners;
-  std::thread adapter_thread;
-  std::atomic<bool> over{false}, stop{false};
+  std::atomic<bool> stop{false};
   std::atomic<unsigned> running{contexts};
 };
 
@@ -224,12 +167,11 @@ TEST_F(owners_on_threads, move_verified_data_while_the_device_is_reset_ten_times
 }
 
 #ifndef NDEBUG
-TEST_F(owners_on_threads, that_are_used_by_two_threads_trap_in_debug_builds_and_are_named) {
+TEST_F(owners_on_threads, that_are_used_without_their_lock_trap_in_debug_builds_and_are_named) {
   // What dies is a process of its own, not a copy of this one amid its threads.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   owner& o = owners[2];
-  std::thread([&] { o.objects.poll(); }).join();
-  EXPECT_DEATH(o.objects.poll(), "two threads use one owner: owner 2");
+  EXPECT_DEATH(o.objects.poll(), "called but not entered: owner 2");
   EXPECT_DEATH(static_cast<void>(o.objects.create<protection_domain>()), "owner 2");
 }
 #endif

@@ -143,10 +143,7 @@ bool owner_team::done() const {
 /// Polls the device, and the objects of members whose threads have ended.
 void owner_team::turn() {
   for (member& m : members_) {
-    if (m.thread.joinable() && m.ended.load(std::memory_order_acquire)) {
-      m.thread.join();
-      m.objects.change_thread();
-    }
+    if (m.thread.joinable() && m.ended.load(std::memory_order_acquire)) m.thread.join();
     if (!m.thread.joinable() && m.objects.is_open()) m.objects.poll();
   }
   at_.driver.turn();

@@ -7,7 +7,6 @@
 
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
-#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -48,7 +47,6 @@ const platform_operations vfio_device::operations = {
           std::fprintf(stderr, "freehca: %s\n", line);
         },
     .trace = nullptr,
-    .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
     .map_read_only_memory = map_read_only_memory,
 };
 

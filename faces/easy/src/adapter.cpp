@@ -34,7 +34,8 @@ status adapter::open(const setup& given) {
                             .link_wait = given.link_wait,
                             .take_over = given.take_over,
                             .wake = given.wake,
-                            .wake_context = given.wake_context}));
+                            .wake_context = given.wake_context,
+                            .entry = given.entry}));
   setup_ = given;
   verbs_storage_ = device_storage + device_bytes;
   places_ = storage_for<place>(given.storage);

@@ -46,7 +46,7 @@ static_assert(transport_errors.count == static_cast<unsigned>(transport_error::e
 /// The reports in the order of log_topic. "%d" and "%x" stand for the next number of the record,
 /// "%i" for the name of the budget::item that it is, "%n" for the name in the record.
 constexpr text_row reports(
-    "two threads use one owner: %n\0"
+    "called but not entered: %n\0"
     "the device asks for %d %i; the budget has %d\0"
     "the memory of a region that is gone stays mapped\0"
     "QUERY_FW puts the error buffer, %d words, at %x in BAR %d, where it cannot be read: an "

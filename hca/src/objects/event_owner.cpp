@@ -45,6 +45,7 @@ status verbs::open(device& adapter, const verbs_budget& b, const event_owner_set
     return s;
   }
   own_.mail.open(setup.wake, setup.wake_context);
+  own_.entry = setup.entry;
   link_->failed.arrive = [](crossing& c) noexcept {
     const owner_link& link = of_link::at(c);
     verbs& self = link.of;
@@ -55,9 +56,6 @@ status verbs::open(device& adapter, const verbs_budget& b, const event_owner_set
   link_->stop.arrive = [](crossing& c) noexcept { of_link::at(c).of.stop_using(); };
   link_->release.arrive = [](crossing& c) noexcept { of_link::at(c).of.release_device(); };
   link_->begin_anew.arrive = [](crossing& c) noexcept { of_link::at(c).of.begin_anew(); };
-  const platform& p = adapter.platform();
-  if (p.operations->current_thread != nullptr)
-    link_->control_thread = p.operations->current_thread(p.context);
   adapter.owners_.add(*link_);
   context().set_sinks(sinks());
   return {};
@@ -98,23 +96,22 @@ unsigned verbs::poll_context() {
   return done + events.poll();
 }
 
-/// The control owner has the step, or the answer to the step is on its way to this owner. On the
-/// control owner's own thread, the step ends at once. On another thread, this owner can only wait
-/// until the control owner's poll() does not use the operation any more.
+/// The control owner has the step, or the answer to the step is on its way to this owner. If the
+/// caller has entered the control owner too, the step ends at once. Otherwise this owner can only
+/// wait until the control owner's poll() does not use the operation any more.
 void verbs::drop_crossing(object_operation& op) {
-  const platform& p = device_->platform();
-  const bool at_control_owner = link_->control_thread != 0 &&
-                                p.operations->current_thread(p.context) == link_->control_thread;
-  if (!at_control_owner) stop(op);
+  reactor& control = device_->control_.reactor;
+  const bool entered_both = control.entry.passes();
+  if (!entered_both) stop(op);
   bool answered = op.answered_;
   do {
-    if (at_control_owner) {
-      while (device_->control_.reactor.mail.take() != 0) {
+    if (entered_both) {
+      while (control.mail.take() != 0) {
       }
     }
     if (own_.mail.take_out(op.step_crossing_)) answered = true;
     if (op.stopping_ && own_.mail.take_out(op.stop_crossing_)) op.stopping_ = false;
-    if (at_control_owner && !answered) {
+    if (entered_both && !answered) {
       op.drop_step();
       answered = true;
     }

@@ -35,7 +35,7 @@ constexpr object_operation::transition object_operation::transitions[] = {
 
 void object_operation::adopt(device_object& object, phase to, finisher at_end) {
   owner_ = object.owner;
-  owner_->expect_own_thread();
+  owner_->expect_entered();
   object_ = &object;
   finish_ = at_end;
   outcome_so_far_ = {};

@@ -32,7 +32,7 @@ status allocate_usable(number_allocator& numbers, std::uint32_t count, const con
 }  // namespace
 
 result<object_record*> verbs::take(const kind& what) {
-  expect_own_thread();
+  expect_entered();
   if (!up()) return status(driver_error::bad_state);
   slab* const objects = slab_of(what);
   if (objects == nullptr) return status(driver_error::unsupported, what.facts.item);

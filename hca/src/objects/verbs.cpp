@@ -28,15 +28,10 @@ class divider {
 
 }  // namespace
 
-void verbs::expect_own_thread() const {
+void verbs::expect_entered() const {
 #ifndef NDEBUG
-  if (!is_open() || device_->platform().operations->current_thread == nullptr) return;
-  const platform& p = device_->platform();
-  const std::uintptr_t here = p.operations->current_thread(p.context);
-  std::uintptr_t whose = 0;
-  if (thread_.compare_exchange_strong(whose, here, std::memory_order_relaxed) || whose == here)
-    return;
-  p.log({log_topic::two_threads, severity::error, name()});
+  if (!is_open() || !reactor_->entry.fails()) return;
+  device_->platform().log({log_topic::not_entered, severity::error, name()});
   FREEHCA_ASSERT(false);
 #endif
 }
@@ -94,7 +89,6 @@ status verbs::open_parts(device& adapter, const directory_sizes& sizes, const ve
   device_ = &adapter;
   events_ = events;
   failure_ = {};
-  thread_.store(0, std::memory_order_relaxed);
   return {};
 }
 
@@ -134,7 +128,7 @@ void verbs::send(crossing& what, crossing::arrival arrive, reactor& to) {
 }
 
 unsigned verbs::poll() {
-  expect_own_thread();
+  expect_entered();
   if (!is_open()) return reactor_->deliver();
   unsigned done = link_ != nullptr ? (this->*link_->poll)() : poll_device();
   // A callback may create and destroy objects, and may close this verbs object.
@@ -230,7 +224,7 @@ slab* verbs::slab_of(const kind& what) {
 
 object_record* verbs::find(std::uint32_t index, std::uint32_t generation,
                            const kind_identity& expected) const {
-  expect_own_thread();
+  expect_entered();
   const std::uint32_t number = index >> slab::place_bits;
   const std::uint32_t place = index & ((std::uint32_t{1} << slab::place_bits) - 1);
   if (number >= kinds_ || place >= slabs_[number].made()) return nullptr;

@@ -35,7 +35,6 @@ const platform_operations nothing_port = {
     .now = [](void*) -> std::uint64_t { return 0; },
     .log = [](void*, const log_record&) {},
     .trace = [](void*, const trace_record&) {},
-    .current_thread = [](void*) -> std::uintptr_t { return 1; },
 };
 
 }  // namespace freehca

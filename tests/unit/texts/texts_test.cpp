@@ -60,7 +60,7 @@ TEST(describe, a_report_has_its_numbers_in_words) {
                        std::uint64_t c = 0) {
     return described(log_record{topic, severity::error, "owner 2", {a, b, c}});
   };
-  EXPECT_EQ(said(log_topic::two_threads), "two threads use one owner: owner 2");
+  EXPECT_EQ(said(log_topic::not_entered), "called but not entered: owner 2");
   EXPECT_EQ(said(log_topic::exceeds_limits, 70, 4, 64),
             "the device asks for 70 queue memory; the budget has 64");
   EXPECT_EQ(said(log_topic::region_stays_mapped),

@@ -67,10 +67,6 @@ listener::listener(const freehca::platform& inner, recording_options how)
     outer_.trace = [](void* c, const trace_record& r) {
       of(c).known_.trace(of(c).inner_.context, r);
     };
-  if (known_.current_thread != nullptr)
-    outer_.current_thread = [](void* c) {
-      return of(c).known_.current_thread(of(c).inner_.context);
-    };
   wrap_configuration();
   wrap_memory();
   wrap_interrupts();

@@ -5,7 +5,6 @@
 #include <freehca/vfio_user_host/remote_device.hpp>
 
 #include <linux/pci_regs.h>
-#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -56,7 +55,6 @@ const platform_operations remote_device::operations = {
           std::fprintf(stderr, "freehca: %s\n", line);
         },
     .trace = nullptr,
-    .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
 };
 
 freehca::platform remote_device::platform() {

@@ -13,7 +13,7 @@ enum class severity : std::uint8_t { error, warning, info, debug };
 /// The conditions that the driver reports to the platform's log. A comment that names numbers
 /// describes log_record::numbers.
 enum class log_topic : std::uint8_t {
-  two_threads,          ///< two threads use one owner, whose name is log_record::name
+  not_entered,          ///< a thread has called the owner log_record::name without entering it
   exceeds_limits,       ///< the amount that the device asks for, a budget::item, the budget's bound
   region_stays_mapped,  ///< the platform refused to unmap the memory of a destroyed region
   no_error_buffer,  ///< the words, the address and the BAR of an error buffer that cannot be read

@@ -81,10 +81,6 @@ struct platform_operations {
   /// false, the driver does not use BlueFlame.
   bool combines_writes = false;
 
-  /// Returns a number of the calling thread, not 0. Called by any thread. A debug build uses it to
-  /// detect that two threads use one owner. It then reports the owner by log() and traps.
-  std::uintptr_t (*current_thread)(void* context) = nullptr;
-
   /// Like map_memory(), but the device only reads the memory, so the program need not be able to
   /// write it. If null, the driver calls map_memory() instead.
   status (*map_read_only_memory)(void* context, std::byte* memory, std::size_t bytes,

@@ -12,20 +12,33 @@
 
 namespace freehca {
 
+/// The program's answer to the question whether the calling thread has entered an owner: it holds
+/// the program's lock for this owner, or no other thread uses the owner. The core has no lock and
+/// does not know threads. Several threads may ask at a time.
+struct entry_check {
+  bool (*entered)(void* context) noexcept = nullptr;  ///< null: the program does not answer
+  void* context = nullptr;
+
+  bool passes() const { return entered != nullptr && entered(context); }
+  bool fails() const { return entered != nullptr && !entered(context); }
+};
+
 /// The event loop of one owner. It has the operations of the owner with a deadline, the operations
 /// that have ended and are not completed yet, the requests of other owners, and the request to be
 /// polled again at once. The owner's poll() calls expire() and deliver(). The owner's
 /// next_deadline() calls next_deadline() of the reactor.
 ///
 /// An operation is in one list of a reactor at a time. It leaves the list when it is destroyed.
-/// Only the owner's thread uses a reactor, except for mail.put() and mail.notify().
+/// Only a thread that has entered the owner uses a reactor, except for mail.put(), mail.notify()
+/// and `entry`.
 class reactor {
  public:
   reactor() = default;
   reactor(const reactor&) = delete;
   reactor& operator=(const reactor&) = delete;
 
-  inbox mail;  ///< requests of other owners to this one
+  inbox mail;         ///< requests of other owners to this one
+  entry_check entry;  ///< does not change while there are other owners
 
   /// Calls expire() of `o` if its deadline passes while it is under way.
   void watch(operation& o) { watch(o, o.deadline()); }

@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 //
 // The platform of a machine: the functions of platform_operations.
-#include <pthread.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -42,7 +41,6 @@ const platform_operations machine::operations = {
         },
     .trace = nullptr,
     .combines_writes = true,
-    .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
     .map_read_only_memory = map_read_only_memory,
 };
 

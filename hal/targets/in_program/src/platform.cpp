@@ -54,8 +54,6 @@ const platform_operations adapter::operations = {
     .trace = nullptr,
     // BlueFlame would cost a call for each word; a doorbell costs one.
     .combines_writes = false,
-    // The user of the adapter serialises its threads by a lock of its own.
-    .current_thread = nullptr,
     .map_read_only_memory =
         [](void*, std::byte* memory, std::size_t bytes, std::uint64_t* address) {
           return lend(memory, bytes, false, address);

@@ -64,6 +64,9 @@ struct device_setup {
   /// itself.
   inbox::waker wake = nullptr;
   void* wake_context = nullptr;
+  /// Whether the calling thread has entered the control owner. Debug builds ask it in the control
+  /// owner's verbs object. All builds ask it when an operation of an event owner is destroyed.
+  entry_check entry{};
 };
 
 enum class device_state : std::uint8_t {
@@ -78,7 +81,8 @@ enum class device_state : std::uint8_t {
   failed,  ///< the device is gone or in error: tear_down() resets it
 };
 
-/// The control owner of one adapter. All work is done inside poll(), on one thread. No call waits.
+/// The control owner of one adapter. All work is done inside poll(). No call waits. One thread at a
+/// time uses the device: it has entered the control owner.
 class device {
  public:
   /// Returns the bytes of `device_setup::storage` that a budget needs.

@@ -25,10 +25,9 @@ struct owner_link {
   inbox& mail;         ///< the event owner's inbox
   event_relay events;  ///< asynchronous events of the event owner's objects
   const char* name = "";
-  unsigned context = 0;               ///< the completion context that the event owner polls
-  std::uint32_t places = 1;           ///< in each directory of the event owner
-  uar_page uar;                       ///< the doorbell page of the event owner
-  std::uintptr_t control_thread = 0;  ///< 0: not known
+  unsigned context = 0;      ///< the completion context that the event owner polls
+  std::uint32_t places = 1;  ///< in each directory of the event owner
+  uar_page uar;              ///< the doorbell page of the event owner
   // The functions of `verbs` that only event owners need. A program without event owners does not
   // link them.
   unsigned (verbs::*poll)() = nullptr;

@@ -43,6 +43,7 @@ struct setup {
   /// device_setup::wake: event owners wake the thread that polls the adapter.
   inbox::waker wake = nullptr;
   void* wake_context = nullptr;
+  entry_check entry{};  ///< device_setup::entry
   /// Receives all events for which no connection of this adapter waits.
   verbs_events events;
 };
@@ -55,8 +56,8 @@ struct setup {
 ///
 /// The operations end as object_operation describes. Further errors: driver_error::bad_state (the
 /// adapter is not up), ::stale_handle, ::busy (another operation works on the same memory or
-/// connection), ::no_resource (all places of the budget are taken). All calls are made on the
-/// thread of the control owner.
+/// connection), ::no_resource (all places of the budget are taken). The caller has entered the
+/// control owner.
 class adapter {
  public:
   /// The size of `setup::storage` in bytes.

@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -47,6 +46,7 @@ struct event_owner_setup {
   /// sleep, or wakes up by itself.
   inbox::waker wake = nullptr;
   void* wake_context = nullptr;
+  entry_check entry{};  ///< whether the calling thread has entered this owner, for debug builds
 };
 
 /// The objects of one owner of a device. Their kinds are those that the verbs_budget names. All
@@ -59,28 +59,31 @@ struct event_owner_setup {
 /// and destroy(). All other functions of an object are members of its kind; find() returns the
 /// object.
 ///
-/// One thread uses a verbs object: the thread of its owner. The first open() makes it the verbs
-/// object of the control owner. The second open() makes it the verbs object of an event owner,
-/// which polls one completion context. An event owner creates and uses its objects without a lock
-/// and without a store that another owner sees. Only the steps of its operations cross to the
-/// control owner, whose thread polls the device, and their answers cross back. Asynchronous events
-/// and the notices of resets cross from the control owner to the event owner.
+/// One thread at a time uses a verbs object and the rings of its objects: a thread that has entered
+/// the owner. If several threads share an owner, each of them holds the program's lock for this
+/// owner during its calls. If the owner has an entry_check, debug builds report a thread that has
+/// not entered it, and trap.
+///
+/// The first open() makes it the verbs object of the control owner. The second open() makes it the
+/// verbs object of an event owner, which polls one completion context. An event owner creates and
+/// uses its objects without a lock and without a store that another owner sees. Only the steps of
+/// its operations cross to the control owner, which polls the device, and their answers cross back.
+/// Asynchronous events and the notices of resets cross from the control owner to the event owner.
 ///
 /// Handles are valid for one owner only. A queue pair, its completion queues, its shared receive
 /// queue and its protection domain belong to one owner. The keys of memory regions are plain
 /// numbers. Each queue pair of the protection domain can use them. The budget of the device is for
 /// the objects of all owners.
 ///
-/// open() and close() of an event owner are called on the control owner's thread, while no other
-/// thread uses the object. Between the two calls, all other functions, including poll(), are called
-/// on one thread of the user's choice. After a reset of the device, objects end when this owner
-/// polls. A sequence of the device waits for this poll (device::awaited_owner()). When the device
-/// is up again, this owner is up again too (verbs_events::up_again). If the device is closed before
-/// this object, a precondition is broken.
+/// The caller of open() and close() of an event owner has entered both owners. After a reset of the
+/// device, objects end when this owner polls. A sequence of the device waits for this poll
+/// (device::awaited_owner()). When the device is up again, this owner is up again too
+/// (verbs_events::up_again). If the device is closed before this object, a precondition is broken.
 ///
 /// If an operation of an event owner is destroyed while it is under way, its destructor waits until
-/// the control owner's poll() does not use the operation any more. On the control owner's own
-/// thread it does not wait, if the platform has current_thread.
+/// the control owner's poll() does not use the operation any more. If device_setup::entry says that
+/// the caller has entered the control owner too, the destructor does not wait. Without this answer,
+/// a caller that has entered both owners would wait for itself.
 class verbs {
  public:
   /// The size of the control owner's storage for a device that is opened with `d`. The storage is
@@ -113,13 +116,11 @@ class verbs {
               std::byte* storage, std::size_t storage_bytes, const verbs_events& events = {});
   /// Fails with driver_error::busy if there are objects or if operations are under way. If an
   /// operation of the control owner was refused and is not completed yet, device::poll() completes
-  /// it. close() and the destructor for an event owner are called on the control owner's thread,
-  /// after the event owner's thread has stopped using the object. close() then delivers the
-  /// messages that had crossed to the event owner by then (request_ended, device_failed, up_again).
+  /// it. The caller of close() or of the destructor of an event owner has entered both owners.
+  /// close() then delivers the messages that had crossed to the event owner by then (request_ended,
+  /// device_failed, up_again).
   status close();
   bool is_open() const { return device_ != nullptr; }
-  /// Lets another thread use this owner. The owner's thread has ended, or does not use it any more.
-  void change_thread() { thread_.store(0, std::memory_order_relaxed); }
 
   /// Polls the device and completes the operations that have ended. Called instead of
   /// device::poll(). Also polls the completion contexts that have no event owner.
@@ -135,7 +136,8 @@ class verbs {
   /// Called before the owner's thread sleeps, after poll() has found nothing to do. Returns false
   /// if another owner has sent a message since then: the thread must poll once more. If it returns
   /// true, device_setup::wake, or event_owner_setup::wake of an event owner, is called when another
-  /// owner sends a message. poll() ends the sleep.
+  /// owner sends a message. poll() ends the sleep. If another thread sleeps for this owner, the
+  /// thread that has called poll() wakes it before it leaves the owner.
   bool prepare_to_sleep();
   /// The latest time of the next poll() if no interrupt comes, on the platform's clock. 0 means at
   /// once. Completion queues that the caller polls are not considered.
@@ -282,8 +284,8 @@ class verbs {
   event_context& context() const { return device_->completion_context(link_->context); }
 
   event_sinks sinks();
-  /// In a debug build, traps if another thread has used this owner.
-  void expect_own_thread() const;
+  /// In a debug build, traps if the calling thread has not entered this owner.
+  void expect_entered() const;
   void settle(device_object& object);
   void resume(object_record& object);
 
@@ -323,8 +325,6 @@ class verbs {
   list<device_object> reclaimable_;
   object_operation reaper_;
   std::uint32_t operations_ = 0;
-  // Used in debug builds: the thread of the owner. 0 means that it is not known yet.
-  mutable std::atomic<std::uintptr_t> thread_{0};
 };
 
 namespace detail {

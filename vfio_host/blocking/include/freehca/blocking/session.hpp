@@ -18,9 +18,9 @@
 
 namespace freehca::blocking {
 
-/// An adapter, opened by its address, with functions that wait for operations. Only the thread of
-/// the control owner uses it. Event owners on other threads wake this thread, and
-/// wait by host::wait_for().
+/// An adapter, opened by its address, with functions that wait for operations. The caller has
+/// entered the control owner. Event owners on other threads wake the thread that waits, and wait by
+/// host::wait_for().
 class session {
   template <class Operation>
   static auto end_of(Operation& op) {
@@ -54,8 +54,9 @@ class session {
 
   /// Opens the adapter. Outcomes are those of adapter::open(), and driver_error::no_memory with
   /// budget::item::storage if the system did not provide the driver's memory. `take_over` is
-  /// device_setup::take_over, `events` is easy::setup::events.
-  status open(bool take_over = false, const verbs_events& events = {}) {
+  /// device_setup::take_over, `events` is easy::setup::events, `entry` is device_setup::entry.
+  status open(bool take_over = false, const verbs_events& events = {},
+              const entry_check& entry = {}) {
     if (!storage_) return status(driver_error::no_memory, unsigned(budget::item::storage));
     return adapter_.open({.platform = host_->platform(),
                           .size = size_,
@@ -64,6 +65,7 @@ class session {
                           .take_over = take_over,
                           .wake = &wake,
                           .wake_context = host_,
+                          .entry = entry,
                           .events = events});
   }
   /// The outcome of an operation of this adapter in words. If a budget ran out, the text has its
