@@ -110,6 +110,7 @@ status engine::open(std::string& why) {
 }
 
 status engine::bring_up() {
+  const guard held(lock);
   device_setup setup;
   const host_settings& how = host_->settings();
   setup.platform = host_->platform();
@@ -119,6 +120,8 @@ status engine::bring_up() {
   setup.health_interval = how.health_interval;
   setup.port_wait = how.port_wait;
   setup.take_over = how.take_over;
+  setup.entry = {[](void* self) noexcept { return static_cast<const engine_lock*>(self)->held(); },
+                 &lock};
   const verbs_budget objects = kinds(how.limits);
   const std::size_t object_bytes = verbs::storage_bytes(setup.budget, objects);
   object_storage_ = reserve(object_bytes);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <freehca/hca/device.hpp>
@@ -18,6 +19,26 @@
 #include "uncancellable.hpp"
 
 namespace freehca::ibverbs {
+
+/// A mutex that knows which thread has locked it by lock().
+class engine_lock : public std::mutex {
+ public:
+  void lock() {
+    std::mutex::lock();
+    holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
+  void unlock() {
+    holder_.store({}, std::memory_order_relaxed);
+    std::mutex::unlock();
+  }
+  /// Whether the calling thread holds the lock.
+  bool held() const {
+    return holder_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+
+ private:
+  std::atomic<std::thread::id> holder_{};
+};
 
 /// The adapter of this process and its driver. One lock serialises all calls into the driver and
 /// its rings. A forked child has none of its own until it opens the device.
@@ -40,13 +61,13 @@ class engine {
   /// Holds `lock`.
   class guard {
    public:
-    explicit guard(std::mutex& which) : held_(which) {}
+    explicit guard(engine_lock& which) : held_(which) {}
 
    private:
     uncancellable stays_;
-    std::lock_guard<std::mutex> held_;
+    std::lock_guard<engine_lock> held_;
   };
-  std::mutex lock;
+  engine_lock lock;
 
   /// All below with `lock`.
   verbs& objects() { return objects_; }
