@@ -120,36 +120,16 @@ class shared_owners : public device_on_threads {
   verbs objects, event_owner;
 };
 
-TEST_F(shared_owners, move_data_of_two_threads_through_one_completion_queue) {
-  constexpr unsigned writes = 200, bytes = 64;
-  loopback_traffic::scattered_memory buffer;
-  ASSERT_TRUE(buffer.allocate(machine->platform(), 8192, 1).ok());
-  pd_handle domain;
-  create_memory_region region;
-  create_completion_queue cq;
-  {
-    const std::lock_guard held(control.lock);
-    domain = objects.create<protection_domain>().value();
-    control.run(objects, region,
-                memory_region_attributes{.pd = domain,
-                                         .pages = buffer.pages(),
-                                         .virtual_address = 0,
-                                         .access = {.local_write = true, .remote_write = true}});
-    control.run(objects, cq, completion_queue_attributes{.entries = 15});
-  }
-  const port_attributes& port = adapter.port(1);
-  std::array<unsigned, threads> sent_by{}, arrived{};
-  unsigned found_for_the_other = 0;
-  const auto use = [&](unsigned self) {
-    const std::lock_guard held(control.lock);
-    create_queue_pair pair[2];
+/// Two queue pairs of the control owner, connected to each other, that write from one page of a
+/// buffer into the next one.
+struct connected_pair {
+  /// The caller holds the lock of `control`.
+  void connect(locked_owners& control, verbs& objects, pd_handle domain, cq_handle cq) {
     for (create_queue_pair& one : pair)
       control.run(objects, one,
-                  queue_pair_attributes{.pd = domain,
-                                        .send_cq = cq.made(),
-                                        .receive_cq = cq.made(),
-                                        .sends = 4,
-                                        .receives = 1});
+                  queue_pair_attributes{
+                      .pd = domain, .send_cq = cq, .receive_cq = cq, .sends = 4, .receives = 1});
+    const port_attributes& port = objects.adapter().port(1);
     for (unsigned i = 0; i < 2; ++i) {
       connection_attributes a;
       a.remote_write = true;
@@ -160,23 +140,92 @@ TEST_F(shared_owners, move_data_of_two_threads_through_one_completion_queue) {
       for (const auto to : {qp_state::init, qp_state::rtr, qp_state::rts})
         control.run(objects, modify_queue_pair(), pair[i].made(), to, a);
     }
-    const std::uint32_t key = key_of(objects, region.made());
-    const std::size_t from = self * 4096, to = from + 2048;
+    send = &objects.find(pair[0].made())->rings.send;
+  }
+  void destroy(locked_owners& control, verbs& objects) {
+    for (create_queue_pair& one : pair) control.run(objects, destroy_queue_pair(), one.made());
+  }
+  /// Write number `n` of thread `self`, whose pages are 2 * self and 2 * self + 1.
+  status post(loopback_traffic::scattered_memory& buffer, std::uint32_t key, unsigned self,
+              unsigned n) {
+    const std::size_t from = 2 * self * page;
+    std::byte sent[bytes];
+    std::memset(sent, static_cast<int>(n), bytes);
+    buffer.store(from, sent, bytes);
+    return send->post_and_ring(queues::rdma_write{
+        .wr_id = self, .remote = {from + page, key}, .data = queues::entry_of(from, bytes, key)});
+  }
+  /// The same write has completed.
+  void check(const loopback_traffic::scattered_memory& buffer, unsigned self, unsigned n) {
+    std::byte sent[bytes], received[bytes];
+    std::memset(sent, static_cast<int>(n), bytes);
+    buffer.load((2 * self + 1) * page, received, bytes);
+    EXPECT_EQ(std::memcmp(sent, received, bytes), 0) << "thread " << self << ", write " << n;
+  }
+
+  static constexpr std::size_t page = loopback_traffic::scattered_memory::page, bytes = 64;
+  create_queue_pair pair[2];
+  queues::sq* send = nullptr;
+};
+
+class shared_queues : public shared_owners {
+ protected:
+  static constexpr unsigned writes = 200;
+  void SetUp() override {
+    shared_owners::SetUp();
+    ASSERT_TRUE(buffer.allocate(machine->platform(), 2 * threads * connected_pair::page, 1).ok());
+    const std::lock_guard held(control.lock);
+    domain = objects.create<protection_domain>().value();
+    control.run(objects, region,
+                memory_region_attributes{.pd = domain,
+                                         .pages = buffer.pages(),
+                                         .virtual_address = 0,
+                                         .access = {.local_write = true, .remote_write = true}});
+    key = key_of(objects, region.made());
+    for (create_completion_queue& one : cq)
+      control.run(objects, one, completion_queue_attributes{.entries = 15});
+  }
+  void TearDown() override {
+    {
+      const std::lock_guard held(control.lock);
+      for (create_completion_queue& one : cq)
+        control.run(objects, destroy_completion_queue(), one.made());
+      control.run(objects, destroy_memory_region(), region.made());
+      EXPECT_TRUE(objects.destroy(domain).ok());
+      buffer.release();
+    }
+    shared_owners::TearDown();
+  }
+  /// Calls use(thread, its pair) on each of two threads.
+  template <class Use>
+  void on_two_threads(Use use) {
+    std::thread one([&] { use(0u, pairs[0]); }), two([&] { use(1u, pairs[1]); });
+    one.join();
+    two.join();
+  }
+
+  loopback_traffic::scattered_memory buffer;
+  pd_handle domain;
+  create_memory_region region;
+  std::uint32_t key = 0;
+  std::array<create_completion_queue, threads> cq;
+  std::array<connected_pair, threads> pairs;
+};
+
+TEST_F(shared_queues, move_data_of_two_threads_through_one_completion_queue) {
+  std::array<unsigned, threads> posted{}, arrived{};
+  unsigned found_for_the_other = 0;
+  on_two_threads([&](unsigned self, connected_pair& pair) {
+    const std::lock_guard held(control.lock);
+    pair.connect(control, objects, domain, cq[0].made());
     for (unsigned n = 1; n <= writes; ++n) {
-      std::byte sent[bytes], received[bytes];
-      std::memset(sent, static_cast<int>(n), bytes);
-      buffer.store(from, sent, bytes);
-      const status posted =
-          objects.find(pair[0].made())
-              ->rings.send.post_and_ring(queues::rdma_write{
-                  .wr_id = self, .remote = {to, key}, .data = queues::entry_of(from, bytes, key)});
-      ASSERT_TRUE(posted.ok()) << words(posted);
+      ASSERT_TRUE(pair.post(buffer, key, self, n).ok());
       // So that one thread can find both completions.
-      sent_by[self] = n;
-      control.wait([&] { return sent_by[1 - self] >= n; });
+      posted[self] = n;
+      control.wait([&] { return posted[1 - self] >= n; });
       control.wait([&] {
         queues::work_completion done[4];
-        const unsigned count = objects.find(cq.made())->rings.poll(done, 4);
+        const unsigned count = objects.find(cq[0].made())->rings.poll(done, 4);
         for (unsigned i = 0; i < count; ++i) {
           EXPECT_TRUE(done[i].ok());
           ++arrived[done[i].wr_id];
@@ -184,19 +233,35 @@ TEST_F(shared_owners, move_data_of_two_threads_through_one_completion_queue) {
         }
         return arrived[self] == n;
       });
-      buffer.load(to, received, bytes);
-      EXPECT_EQ(std::memcmp(sent, received, bytes), 0) << "thread " << self << ", write " << n;
+      pair.check(buffer, self, n);
     }
-    for (create_queue_pair& one : pair) control.run(objects, destroy_queue_pair(), one.made());
-  };
-  std::thread one(use, 0u), two(use, 1u);
-  one.join();
-  two.join();
+    pair.destroy(control, objects);
+  });
   EXPECT_NE(found_for_the_other, 0u) << "both threads use the completion queue";
+}
+
+// Nothing orders the two threads: each is inside a queue group of its own.
+TEST_F(shared_queues, move_data_of_two_queue_groups_at_the_same_time) {
+  std::array<queues::cq*, threads> rings{};
+  {
+    const std::lock_guard held(control.lock);
+    for (unsigned i = 0; i < threads; ++i) {
+      pairs[i].connect(control, objects, domain, cq[i].made());
+      rings[i] = &objects.find(cq[i].made())->rings;
+    }
+  }
+  on_two_threads([&](unsigned self, connected_pair& pair) {
+    for (unsigned n = 1; n <= writes; ++n) {
+      ASSERT_TRUE(pair.post(buffer, key, self, n).ok());
+      queues::work_completion done;
+      while (rings[self]->poll(&done, 1) == 0) std::this_thread::yield();
+      EXPECT_TRUE(done.ok());
+      EXPECT_EQ(done.wr_id, self);
+      pair.check(buffer, self, n);
+    }
+  });
   const std::lock_guard held(control.lock);
-  control.run(objects, destroy_completion_queue(), cq.made());
-  control.run(objects, destroy_memory_region(), region.made());
-  EXPECT_TRUE(objects.destroy(domain).ok());
+  for (connected_pair& pair : pairs) pair.destroy(control, objects);
 }
 
 TEST_F(shared_owners, take_back_operations_that_either_thread_destroys_under_one_lock) {

@@ -32,8 +32,15 @@ struct cq_resources {
   const qp_directory* queue_pairs = nullptr;
 };
 
-/// A completion queue. It issues no commands. All functions are called by one owner thread, which
-/// also owns the queue pairs whose requests complete here.
+/// A completion queue. It issues no commands.
+///
+/// A completion queue, the queue pairs whose requests complete there, and the shared receive queues
+/// of these queue pairs are a queue group. Groups with a common member are one group. One thread at
+/// a time is inside the functions of a group's rings. Threads may be inside different groups of an
+/// owner at the same time. A thread in a function of `verbs` excludes all groups of the owner: the
+/// function may open, stop and close rings, call on_event() and forget(), and change the directory
+/// of queue pairs. If a device writes the number of a queue pair of another group into a
+/// completion, poll() retires requests of that queue pair. Such a device can cause a data race.
 ///
 /// The last 64-bit word of an entry has the owner bit, the WQE index and the opcode. One load of
 /// this word is therefore enough to see that the entry is valid, which WQE it is about, and whether

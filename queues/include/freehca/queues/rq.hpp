@@ -54,8 +54,8 @@ struct rq_resources {
   unsigned most_scatter = 0;        ///< data segments of a receive; at most shape.most_scatter()
 };
 
-/// The receive queue of a queue pair. Receives complete in the order in which they were posted. All
-/// functions are called by one owner thread, which also owns the CQ.
+/// The receive queue of a queue pair. Receives complete in the order in which they were posted. One
+/// thread at a time is inside the queue group of the queue pair (cq.hpp).
 ///
 /// A list of data segments that does not fill its entry ends with an end segment (invalid_lkey).
 /// open() stores an end segment behind the first data segment of each entry. A post of one data

@@ -41,8 +41,9 @@ struct sq_resources {
 };
 
 /// The send queue of a queue pair. It issues no commands. Requests complete in order. A request
-/// that is not signaled is retired by the completion of a later request. All functions are called
-/// by one owner thread, which also owns the CQ.
+/// that is not signaled is retired by the completion of a later request. One thread at a time is
+/// inside the queue group of the queue pair (cq.hpp). A blueflame can be for several groups. One
+/// thread at a time uses it.
 ///
 /// The fast path of a post checks a request and stores it straight into the ring. prepare() settles
 /// everything else for a run of entries at a time: the state, the free entries, the end of the ring

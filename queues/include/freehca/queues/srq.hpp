@@ -62,7 +62,8 @@ struct srq_resources {
 };
 
 /// A receive queue that several queue pairs share (qp_rings::shared). Its receives complete in any
-/// order. All functions are called by one owner thread, which also owns the CQs of the receives.
+/// order. It joins these queue pairs and their CQs to one queue group (cq.hpp). One thread at a
+/// time is inside the group.
 ///
 /// The device finds the entries by a list: each entry has the index of the entry that is posted
 /// after it. A completed entry goes to the end of the list. The previous last entry can still get
