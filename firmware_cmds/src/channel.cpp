@@ -183,8 +183,7 @@ void channel::answer(command_slot& s, std::uint8_t raw_status, std::uint64_t out
     c.output_immediate_ = output_immediate;
   if (outcome.ok() && c.request.output == command_request::form::mailbox) {
     cache::invalidate(output_mailbox(s).host, mailbox::bytes);
-    if (c.request.output_bytes != 0)
-      dma::load_bytes(c.request.output_data, output_mailbox(s).host, c.request.output_bytes);
+    dma::load_bytes(c.request.output_data, output_mailbox(s).host, c.request.output_bytes);
   }
   free_slot(s);
   end(c, outcome);

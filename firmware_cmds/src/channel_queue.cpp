@@ -33,9 +33,10 @@ void channel::submit(command_client& client, command& c) {
   const bool admitted = is_open() && (&client == &own_ || admits_clients_);
   c.queued_at_ = is_open() && traces() ? platform_.now() : 0;
   const command_request& r = c.request;
+  using form = command_request::form;
   const bool sound = r.opcode_modifier <= 0xf && static_cast<unsigned>(r.opcode) <= 0xfff &&
-                     (r.input_bytes == 0 || r.input_data != nullptr) &&
-                     (r.output_bytes == 0 || r.output_data != nullptr) &&
+                     (r.input != form::mailbox || r.input_data != nullptr) &&
+                     (r.output != form::mailbox || r.output_data != nullptr) &&
                      r.header_bytes + r.input_bytes <= int{mailbox::bytes} &&
                      r.output_bytes <= mailbox::bytes && static_cast<unsigned>(r.lane) < lanes &&
                      static_cast<unsigned>(r.patience) < patience_classes;
@@ -298,7 +299,7 @@ void channel::fill_mailboxes(const command_request& r, const command_slot& s) {
   std::byte* const box = input_mailbox(s).host;
   mailbox::clear(box);
   if (r.header_bytes != 0) dma::store_bytes(box, r.input_header, r.header_bytes);
-  if (r.input_bytes != 0) dma::store_bytes(box + r.header_bytes, r.input_data, r.input_bytes);
+  dma::store_bytes(box + r.header_bytes, r.input_data, r.input_bytes);
   cache::clean(box, mailbox::bytes);
 }
 

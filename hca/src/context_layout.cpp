@@ -81,7 +81,7 @@ status context_layout::plan(const budget& b, const capabilities& c) {
 
   for (unsigned g = 0; g < context_groups; ++g)
     log_objects[g] = log_objects_for(b, static_cast<context_group>(g));
-  log_mcg_hash = b.log_mcgs == 0 ? 0 : b.log_mcgs - 1;
+  log_mcg_hash = b.log_mcgs - 1;
 
   for (unsigned t = 0; t < context_tables_count; ++t) {
     place& p = tables[t];

@@ -10,7 +10,22 @@ namespace {
 
 constexpr unsigned log_largest_page = 31;
 
-status check(const page_list& pages, std::uint64_t virtual_address, const capabilities& c,
+/// Divides contiguous memory into larger pages, so that it needs fewer translation entries. The
+/// page size is the smallest with which one page holds the memory. If device address and virtual
+/// address differ in bit n, the page size is at most 2^n.
+void enlarge_pages(page_list& pages, std::uint64_t virtual_address) {
+  if (!pages.is_contiguous()) return;
+  const std::uint64_t first = pages.page(0) + pages.first_offset();
+  const std::uint64_t last = first + pages.bytes() - 1;
+  unsigned log = pages.log2_page_bytes();
+  while (log < log_largest_page && (first >> log & 1) == (virtual_address >> log & 1) &&
+         first >> log != last >> log)
+    ++log;
+  pages = {dma_region{nullptr, first, static_cast<std::size_t>(pages.bytes())}, log};
+}
+
+/// Checks the list, and enlarges its pages.
+status check(page_list& pages, std::uint64_t virtual_address, const capabilities& c,
              refused_attribute& note) {
   using id = attribute_id;
   const unsigned log_page = pages.log2_page_bytes();
@@ -22,9 +37,9 @@ status check(const page_list& pages, std::uint64_t virtual_address, const capabi
   FREEHCA_TRY(note.check(id::region_bytes, pages.bytes(), most_bytes, 1));
   FREEHCA_TRY(note.check(id::virtual_address, virtual_address, 0 - pages.bytes()));
   FREEHCA_TRY(note.check(id::virtual_offset, virtual_address & mask, offset, offset));
+  enlarge_pages(pages, virtual_address);
   std::uint64_t offsets = 0;
-  const std::size_t given = pages.is_contiguous() ? 1 : pages.pages();
-  for (std::size_t i = 0; i < given; ++i) offsets |= pages.page(i) & mask;
+  for (std::size_t i = 0; i < pages.pages(); ++i) offsets |= pages.page(i) & mask;
   return note.check(id::page_offset, offsets, 0);
 }
 
@@ -43,20 +58,6 @@ image<mpt> entry_for(const memory_access& access, const page_list& pages,
   e.set<&mpt::start>(virtual_address).set<&mpt::length>(pages.bytes());
   e.set<&mpt::entity_size>(pages.log2_page_bytes());
   return e;
-}
-
-/// Divides contiguous memory into larger pages, so that it needs fewer translation entries. The
-/// page size is the smallest with which one page holds the memory. If device address and virtual
-/// address differ in bit n, the page size is at most 2^n.
-void enlarge_pages(page_list& pages, std::uint64_t virtual_address) {
-  if (!pages.is_contiguous()) return;
-  const std::uint64_t first = pages.page(0) + pages.first_offset();
-  const std::uint64_t last = first + pages.bytes() - 1;
-  unsigned log = pages.log2_page_bytes();
-  while (log < log_largest_page && (first >> log & 1) == (virtual_address >> log & 1) &&
-         first >> log != last >> log)
-    ++log;
-  pages = {dma_region{nullptr, first, static_cast<std::size_t>(pages.bytes())}, log};
 }
 
 }  // namespace
@@ -84,10 +85,10 @@ status memory_region::map(verbs& in, const attributes& a, page_list& pages) {
                        ? can.map_memory
                        : can.map_read_only_memory;
   if (how == nullptr || can.unmap_memory == nullptr) return driver_error::unsupported;
-  dma_region whole{.host = a.memory.first - offset, .bytes = bytes};
-  FREEHCA_TRY(how(host.context, whole.host, bytes, &whole.device_address));
-  mapped = whole;
-  pages = {whole.part(offset, a.memory.bytes), adapter.capabilities().log_smallest_page};
+  mapped.host = a.memory.first - offset;
+  FREEHCA_TRY(how(host.context, mapped.host, bytes, &mapped.device_address));
+  mapped.bytes = bytes;
+  pages = {mapped.part(offset, a.memory.bytes), adapter.capabilities().log_smallest_page};
   return {};
 }
 
@@ -104,7 +105,6 @@ status memory_region::plan(verbs& in, const attributes& a, creation<creating>& t
     FREEHCA_TRY(map(in, a, to.pages));
   }
   FREEHCA_TRY(check(to.pages, virtual_address, adapter.capabilities(), in.refused()));
-  enlarge_pages(to.pages, virtual_address);
   use(*domain);
   to.command.input = entry_for(a.access, to.pages, virtual_address, domain->number);
   translation_count = static_cast<std::uint32_t>(to.pages.pages());

@@ -28,13 +28,13 @@ class divider {
 
 }  // namespace
 
-void verbs::expect_entered() const {
 #ifndef NDEBUG
+void verbs::expect_entered() const {
   if (!is_open() || !reactor_->entry.fails()) return;
   device_->platform().log({log_topic::not_entered, severity::error, name()});
   FREEHCA_ASSERT(false);
-#endif
 }
+#endif
 
 status verbs::open(device& adapter, const verbs_budget& b, std::byte* storage, std::size_t bytes,
                    const verbs_events& events) {
@@ -54,12 +54,14 @@ status verbs::open_parts(device& adapter, const directory_sizes& sizes, const ve
   if (storage == nullptr || reinterpret_cast<std::uintptr_t>(storage) % 16 != 0 ||
       bytes < bytes_for(sizes, b))
     return status(driver_error::no_memory, static_cast<unsigned>(verbs_budget::item::storage));
-  for (const verbs_budget::entry& e : b.kinds)
-    if (e.count >> slab::place_bits != 0) return driver_error::bad_argument;
   divider parts(storage);
   const std::uint32_t generation = device::next_generation();
   for (const verbs_budget::entry& e : b.kinds) {
     if (e.what == nullptr) break;
+    if (e.count >> slab::place_bits != 0) {
+      close_parts();
+      return driver_error::bad_argument;
+    }
     std::byte* const room = parts.take(slab::storage_bytes_for(*e.what, e.count));
     slabs_[kinds_].open(*e.what, room, e.count, kinds_, generation, *this);
     ++kinds_;
@@ -74,8 +76,7 @@ status verbs::open_parts(device& adapter, const directory_sizes& sizes, const ve
       std::size_t{b.requests} * sizeof(queues::posted_request) + detail::request_unit;
   std::byte* const block = parts.take(requests);
   const std::size_t skip =
-      (detail::request_unit - reinterpret_cast<std::uintptr_t>(block) % detail::request_unit) %
-      detail::request_unit;
+      (0 - reinterpret_cast<std::uintptr_t>(block)) & (detail::request_unit - 1);
   const std::size_t usable = requests - skip;
   std::byte* const bits = parts.take(dma_arena::storage_bytes_for(usable, detail::request_unit));
   if (const status s = requests_.open(

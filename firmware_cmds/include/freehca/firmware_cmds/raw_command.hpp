@@ -18,7 +18,7 @@ class raw_command : public command {
   /// bytes until completion.
   void set_input_mailbox(const std::byte* bytes, std::size_t length) {
     FREEHCA_ASSERT(length <= mailbox::bytes);
-    request.input_data = bytes;
+    request.input_data = length != 0 ? bytes : &no_byte_;
     request.input_bytes = static_cast<std::uint16_t>(length <= mailbox::bytes ? length : 0);
     request.input = command_request::form::mailbox;
   }
@@ -26,10 +26,13 @@ class raw_command : public command {
   /// `bytes`.
   void set_output_mailbox(std::byte* bytes, std::size_t length) {
     FREEHCA_ASSERT(length <= mailbox::bytes);
-    request.output_data = bytes;
+    request.output_data = length != 0 ? bytes : &no_byte_;
     request.output_bytes = static_cast<std::uint16_t>(length <= mailbox::bytes ? length : 0);
     request.output = command_request::form::mailbox;
   }
+
+ private:
+  std::byte no_byte_{};  ///< of mailboxes of which the caller gives or takes no byte
 };
 
 }  // namespace freehca

@@ -6,6 +6,7 @@
 
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/hal/dma_arena.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 #include <freehca/queues/eq.hpp>
 
 #include <freehca/hca/budget.hpp>
@@ -38,9 +39,8 @@ struct device_plan {
   /// The size of the asynchronous event queue. It has at least two entries for each command slot:
   /// one for the completion of the command, and one for an event of an object or a port.
   static constexpr unsigned log_asynchronous_eq_entries(const budget& b) {
-    unsigned log = b.log_asynchronous_eq_entries;
-    while (1u << log < 2 * b.command_slots) ++log;
-    return log;
+    const unsigned least = layouts::bit_width(2 * b.command_slots - 1);
+    return b.log_asynchronous_eq_entries > least ? b.log_asynchronous_eq_entries : least;
   }
 
   constexpr explicit device_plan(const budget& b) {
