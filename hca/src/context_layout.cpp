@@ -15,8 +15,8 @@ namespace freehca {
 namespace {
 
 /// log_of() returns log2 of an entry size, or no_log if the size is less than 8 or not a power of
-/// two.
-constexpr unsigned no_log = ~0u;
+/// two. The sum of no_log and another logarithm is too large as well.
+constexpr unsigned no_log = 1u << 16;
 [[gnu::noinline]] unsigned log_of(std::uint64_t entry_bytes) {
   return entry_bytes >= 8 && is_power_of_two(entry_bytes) ? layouts::lowest_bit(entry_bytes)
                                                           : no_log;
@@ -67,8 +67,7 @@ status context_layout::plan(const budget& b, const capabilities& c) {
   load(entry_bytes, r, *this);
   for (place& p : tables) p.log_entry_bytes = log_of(p.log_entry_bytes);
   tables[static_cast<unsigned>(context_table::mcg)].log_entry_bytes = b.log_mcg_entry_bytes;
-  unsigned& rdmarc = tables[static_cast<unsigned>(context_table::rdmarc)].log_entry_bytes;
-  if (rdmarc != no_log) rdmarc += b.log_rdmarc_per_qp;
+  tables[static_cast<unsigned>(context_table::rdmarc)].log_entry_bytes += b.log_rdmarc_per_qp;
   const unsigned cmpt = table(context_table::cmpt_qp).log_entry_bytes;
   static constexpr context_table cmpts[layouts::cmpt_types] = {
       context_table::cmpt_qp, context_table::cmpt_srq, context_table::cmpt_cq,

@@ -132,12 +132,14 @@ unsigned verbs::poll() {
   expect_entered();
   if (!is_open()) return reactor_->deliver();
   unsigned done = link_ != nullptr ? (this->*link_->poll)() : poll_device();
-  // A callback may create and destroy objects, and may close this verbs object.
-  list<object_record> batch;
-  batch.take_all(polled_);
-  while (object_record* const object = batch.pop_front()) {
-    polled_.push_back(*object);
-    if (object->state == object_record::phase::live) done += object->what->poll(*this, *object);
+  if (!polled_.empty()) {
+    // A callback may create and destroy objects, and may close this verbs object.
+    list<object_record> batch;
+    batch.take_all(polled_);
+    while (object_record* const object = batch.pop_front()) {
+      polled_.push_back(*object);
+      if (object->state == object_record::phase::live) done += object->what->poll(*this, *object);
+    }
   }
   done += reactor_->deliver();
   reap();
