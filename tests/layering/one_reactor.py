@@ -27,8 +27,7 @@ EXCEPTIONS = {
     (COMMANDS + "command_client.hpp", "ready"): WAIT_FOR_WORK + ": commands that may be posted",
     (COMMANDS + "command.hpp", "waiting"): WAIT_FOR_WORK + ": commands behind one on their object",
     (HCA + "context_tables.hpp", "waiting_"): WAIT_FOR_WORK + ": requests for context memory",
-    (EASY + "values.hpp", "waiting"): WAIT_FOR_WORK + ": for completions of a queue",
-    (EASY + "values.hpp", "in_turn"): WAIT_FOR_WORK + ": for the completions that are there",
+    (EASY + "objects.hpp", "waiting"): WAIT_FOR_WORK + ": for completions of a queue",
     # Times.
     (HAL + "operation.hpp", "deadline_"): "what the reactor sorts by",
     (COMMANDS + "channel.hpp", "register_taken_since_"): "since when the GO bit is set",
@@ -37,7 +36,7 @@ EXCEPTIONS = {
     (HCA + "device_sequence.hpp", "patience"): "until when a step of a sequence waits",
     (HCA + "device_sequence.hpp", "since"): "since when a step of a sequence waits",
     (HCA + "device_sequence.hpp", "wake_"): "when a step of a sequence looks again",
-    (EASY + "values.hpp", "event_due"): "when an event of a completion counts as lost",
+    (EASY + "objects.hpp", "event_due_"): "when an event of a completion counts as lost",
     (INTERFACES + "interface.hpp", "deadline"): "an argument, which becomes an operation's",
     (HCA + "health.hpp", "next_look_"): "when the error buffer is read again",
     # The time of the next poll().

@@ -47,40 +47,29 @@ bool share_partition(const peer& a, const peer& b) {
 void connecting::start(adapter& hca, const connection& what, const peer& to) {
   if (!startable()) return;
   if (!hca.up()) return refuse(hca, driver_error::bad_state);
-  place_ = hca.find_place(what.where, what.serial);
-  if (place_ == nullptr) return refuse(hca, driver_error::stale_handle);
-  if (place_->worked_on) return refuse(hca, driver_error::busy);
-  const queue_pair* const pair = hca.verbs_.find(place_->pair);
+  connection_object* const p = claim(hca, what);
+  if (p == nullptr) return;
+  const queue_pair* const pair = hca.objects().find(p->pair);
   if (pair == nullptr) return refuse(hca, driver_error::stale_handle);
   if (pair->service->code != layouts::qp_service::rc || !share_partition(what.self, to))
     return refuse(hca, driver_error::bad_argument);
-  self_ = what.self;
+  pair_handle = p->pair;
+  settings = p->settings;
+  const unsigned port = settings.address.port;
   // The present MTU of the port. A subnet manager may have changed it since open_rc().
-  self_.mtu = hca.device_.port(place_->port).active_mtu;
-  peer_ = to;
-  place_->worked_on = true;
+  peer self = what.self;
+  self.mtu = hca.hardware().port(port).active_mtu;
+  settings.path_mtu = path_mtu_of(self, to);
+  settings.min_rnr_timer = 12;  // 0.64 ms
+  settings.remote_qpn = to.qpn;
+  settings.receive_psn = to.psn;
+  settings.send_psn = self.psn;
+  settings.reads_as_responder = settings.reads_as_requester = 4;
+  settings.address = path_between(port, self, to);
   const bool fresh = pair->qp_state == qp_state::init && !pair->state_unknown;
   const bool blank = pair->qp_state == qp_state::reset && !pair->state_unknown;
-  begin_in(hca, &advance);
+  begin_on(hca, *p, &advance);
   move(fresh ? qp_state::rtr : blank ? qp_state::init : qp_state::reset);
-}
-
-void connecting::move(qp_state to) {
-  adapter& hca = owner();
-  connection_attributes a;
-  a.remote_read = has(place_->allowed, rights::remote_read);
-  a.remote_write = has(place_->allowed, rights::remote_write);
-  a.remote_atomic = has(place_->allowed, rights::remote_atomic);
-  a.path_mtu = path_mtu_of(self_, peer_);
-  a.pkey_index = place_->pkey_index;
-  a.min_rnr_timer = 12;  // 0.64 ms
-  a.remote_qpn = peer_.qpn;
-  a.receive_psn = peer_.psn;
-  a.send_psn = self_.psn;
-  a.reads_as_responder = a.reads_as_requester = 4;
-  a.address = path_between(place_->port, self_, peer_);
-  to_ = to;
-  part(modify_).start(hca.verbs_, place_->pair, to, a);
 }
 
 void connecting::advance(stepper& s, status outcome) noexcept {
@@ -89,21 +78,22 @@ void connecting::advance(stepper& s, status outcome) noexcept {
   if (self.undoing()) {
     // A failed undo is not repeated, because the next connect() begins with a reset of the queue
     // pair.
-    if (outcome.ok() && self.to_ == qp_state::reset) return self.move(qp_state::init);
+    if (outcome.ok() && self.target == qp_state::reset) return self.move(qp_state::init);
     return self.end_work(self.why());
   }
+  if (outcome.ok()) outcome = self.stop_reason();
   if (!outcome.ok()) return self.undo(outcome);
-  if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
-  if (self.to_ == qp_state::rts) return self.end_work({});
+  if (self.target == qp_state::rts) return self.end_work({});
   static_assert(static_cast<unsigned>(qp_state::rts) == 3);  // RESET, INIT, RTR, RTS
-  self.move(static_cast<qp_state>(static_cast<unsigned>(self.to_) + 1));
+  self.move(static_cast<qp_state>(static_cast<unsigned>(self.target) + 1));
 }
 
 void connecting::undo(status why) {
   begin_undoing(why);
-  const queue_pair* const pair = owner().verbs_.find(place_->pair);
-  if (pair == nullptr || pair->in_doubt() || pair->state_unknown) return end_work(why);
-  if (pair->qp_state == qp_state::init) return end_work(why);
+  const queue_pair* const pair = owner().objects().find(pair_handle);
+  if (pair == nullptr || pair->in_doubt() || pair->state_unknown ||
+      pair->qp_state == qp_state::init)
+    return end_work(why);
   move(pair->qp_state == qp_state::reset ? qp_state::init : qp_state::reset);
 }
 

@@ -8,127 +8,132 @@ namespace freehca::easy {
 
 void bringing_up::start(adapter& hca) {
   if (!startable()) return;
-  if (hca.phase_ != adapter::phase::down) return refuse(hca, driver_error::bad_state);
-  hca.phase_ = adapter::phase::coming_up;
+  if (hca.verbs_.is_open() || hca.stage_ != adapter::stage::none)
+    return refuse(hca, driver_error::bad_state);
   begin_in(hca, &advance);
   hca.device_.bring_up(part(step_));
 }
 
 void bringing_up::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<bringing_up&>(s);
-  adapter& hca = self.owner();
-  if (self.undoing() || !outcome.ok()) {
-    hca.phase_ = adapter::phase::down;
-    return self.complete(self.undoing() ? self.why() : outcome);
-  }
-  if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
-  if (const status opened = hca.open_objects(); !opened.ok()) return self.undo(opened);
-  hca.failure_ = {};
-  hca.phase_ = adapter::phase::up;
-  self.complete({});
-}
-
-void bringing_up::undo(status why) {
-  begin_undoing(why);
-  static_cast<void>(owner().close_objects());
-  owner().device_.tear_down(part(step_));
+  if (self.undoing() || !outcome.ok()) return self.complete(self.undoing() ? self.why() : outcome);
+  outcome = self.stop_reason();
+  if (outcome.ok()) outcome = self.owner().open_objects();
+  if (outcome.ok()) return self.complete({});
+  self.begin_undoing(outcome);
+  static_cast<void>(self.owner().close_objects());
+  self.owner().device_.tear_down(self.part(self.step_));
 }
 
 void tearing_down::start(adapter& hca) {
   if (!startable()) return;
-  if (hca.phase_ == adapter::phase::coming_up || hca.phase_ == adapter::phase::going_down)
-    return refuse(hca, driver_error::bad_state);
-  const bool orderly = hca.up() && hca.device_.up();
-  hca.phase_ = adapter::phase::going_down;
-  stage_ = stage::in_order;
-  begin_in(hca, &advance);
-  if (orderly) go_on();
-  else enter(stage::objects);
+  if (hca.stage_ != adapter::stage::none) return refuse(hca, driver_error::bad_state);
+  hca.stage_ = adapter::stage::objects;
+  hca.orderly_ = hca.verbs_.up();
+  hca.ending_ = this;
+  begin_waiting(hca, &on_cancel);
 }
 
-void tearing_down::go_on() {
-  adapter& hca = owner();
-  // The newest connection, or the newest memory if no connection is left.
-  place* next = nullptr;
-  const auto age = [&hca](const place& p) { return hca.last_serial_ - p.serial; };
-  for (std::uint32_t i = 0; i < hca.place_count_; ++i) {
-    place& p = hca.places_[i];
-    if (p.now == place::use::free || p.worked_on || p.refused) continue;
-    const bool earlier =
-        next == nullptr ||
-        (p.is_memory() != next->is_memory() ? next->is_memory() : age(p) < age(*next));
-    if (earlier) next = &p;
+void tearing_down::on_cancel(operation& op, void* owner) noexcept {
+  auto& hca = *static_cast<adapter*>(owner);
+  hca.orderly_ = false;
+  hca.close_.cancel();
+  hca.release_.cancel();
+  hca.down_.cancel();
+  if (op.dropped()) hca.ending_ = nullptr;
+}
+
+// ---- The adapter.
+
+status adapter::open_objects() {
+  FREEHCA_TRY(verbs_.open(device_, setup_.size.objects, setup_.storage, setup_.storage_bytes,
+                          setup_.events));
+  const result<pd_handle> domain = verbs_.create<protection_domain>();
+  if (domain.ok()) domain_ = domain.value();
+  return domain.error();
+}
+
+status adapter::close_objects() {
+  // If objects of the domain are left, it is busy. After a reset, the domain is gone.
+  if (verbs_.destroy(domain_).ok()) domain_ = {};
+  FREEHCA_TRY(verbs_.close());
+  domain_ = {};
+  return {};
+}
+
+namespace {
+
+/// The object that is destroyed next; null if another sequence works on the connection.
+const object_record* last_made(const verbs& in, connection_object& of) {
+  return of.worked_on ? nullptr : &of.last_made(in);
+}
+const object_record* last_made(const verbs&, memory_object& of) {
+  return &of;
+}
+
+template <class T, class Use>
+T* newest(const verbs& in, const list<T, Use>& all) {
+  for (T* p = all.back(); p != nullptr; p = all.previous(*p))
+    if (const object_record* const last = last_made(in, *p);
+        verbs::usable(last).ok() && last->users == 0)
+      return p;
+  return nullptr;
+}
+
+}  // namespace
+
+void adapter::leave(connection_object& p) {
+  p.worked_on = false;
+  p.list_place<adapter>::unlink();
+  left_.push_back(p);
+}
+
+bool adapter::take_back() {
+  if (close_.done() && !close_.outcome().ok()) {
+    orderly_ = false;
+    // If the device has refused, the connection is held until a reset. No other attempt is made.
+    if (connection_object* const p = close_.found();
+        p != nullptr && !close_.outcome().is(driver_error::busy))
+      p->list_place<adapter>::unlink();
   }
-  if (next != nullptr) return part(take_back_).start(hca, *next);
-  enter(stage::objects);
-}
-
-/// The objects are closed later, because they must not be closed inside their own poll().
-void tearing_down::enter(stage next) {
-  stage_ = next;
-  owner().ending_ = this;
-}
-
-void tearing_down::advance(stepper& s, status outcome) noexcept {
-  auto& self = static_cast<tearing_down&>(s);
-  if (self.dropped()) return self.hand_over();
-  if (self.stage_ == stage::in_order) {
-    if (outcome.ok() && self.stop_reason().ok()) self.go_on();
-    else self.enter(stage::objects);
-    return;
+  if (release_.done() && !release_.outcome().ok()) orderly_ = false;
+  if (stage_ != stage::none && !orderly_) return false;
+  close_.restart();
+  release_.restart();
+  connection_object* p = newest(verbs_, left_);
+  if (p == nullptr && orderly_) p = newest(verbs_, connections_);
+  if (p != nullptr) {
+    close_.start(*this, *p);
+    return true;
   }
-  self.outcome_ = outcome;
-  self.enter(stage::end);
+  memory_object* const m = orderly_ ? newest(verbs_, memories_) : nullptr;
+  if (m != nullptr) release_.start(*this, {.region = verbs::handle_of<memory_region>(*m)});
+  return m != nullptr;
 }
 
-void tearing_down::hand_over() {
-  adapter& hca = owner();
-  const bool device_goes_down = stage_ == stage::objects && hca.ending_ != this;
-  const stage next = device_goes_down            ? stage::end
-                     : stage_ == stage::in_order ? stage::objects
-                                                 : stage_;
-  hca.ending_ = nullptr;
-  complete(stop_reason());
-  tearing_down& heir = hca.closer_;
-  if (this == &heir) return;
-  heir.restart();
-  heir.begin_in(hca, &advance);
-  heir.outcome_ = driver_error::cancelled;
-  heir.enter(next);
-}
-
-/// True also during a teardown of the device whose operation was destroyed.
-bool tearing_down::waits_for_device() const {
-  return stage_ == stage::end && owner().device_.state() == device_state::tearing_down;
-}
-
-bool tearing_down::go_down() {
-  adapter& hca = owner();
-  if (stage_ == stage::end) return end();
-  // If objects are left, the verbs objects stay open. The device is then reset and calls
-  // verbs::forget().
-  static_cast<void>(hca.close_objects());
-  hca.ending_ = nullptr;
-  part(down_).set_deadline(deadline());
-  hca.device_.tear_down(down_);
-  return false;
-}
-
-bool tearing_down::end() {
-  adapter& hca = owner();
-  if (waits_for_device()) return false;
-  // If the device could not be taken down, it may still use the resources that are left.
-  const bool down = hca.device_.state() == device_state::down;
-  if (down) {
-    for (std::uint32_t i = 0; i < hca.place_count_; ++i)
-      if (hca.places_[i].worked_on) return false;
-    if (!hca.close_objects().ok()) return false;
-    for (std::uint32_t i = 0; i < hca.place_count_; ++i)
-      if (hca.places_[i].now != place::use::free) hca.vacate(hca.places_[i]);
+bool adapter::go_down() {
+  if (stage_ == stage::objects) {
+    if (orderly_ && take_back()) return false;
+    // If objects are left, the verbs object stays open. The device is then reset and calls
+    // verbs::forget().
+    static_cast<void>(close_objects());
+    stage_ = stage::device;
+    orderly_ = false;
+    close_.restart();
+    release_.restart();
+    down_.restart();
+    if (ending_ != nullptr) down_.set_deadline(ending_->deadline());
+    device_.tear_down(down_);
+    return false;
   }
-  hca.ending_ = nullptr;
-  hca.phase_ = adapter::phase::down;
-  complete(outcome_);
+  if (!down_.done()) return false;
+  // If the device could not be taken down, it may still use the objects that are left. Operations
+  // that the reset ended may not be completed yet.
+  if (device_.state() == device_state::down && !close_objects().ok()) return false;
+  stage_ = stage::none;
+  tearing_down* const ended = ending_;
+  ending_ = nullptr;
+  if (ended != nullptr) ended->complete(ended->reason_for(down_.outcome()));
   return true;
 }
 

@@ -34,111 +34,114 @@ std::uint32_t first_psn(std::uint64_t now, std::uint32_t qpn) {
 
 void opening::start(adapter& hca, layouts::qp_service service, const connection_options& options) {
   if (!startable()) return;
+  device& adapter = hca.hardware();
   if (!hca.up()) return refuse(hca, driver_error::bad_state);
-  if (options.port < 1 || options.port > hca.device_.capabilities().ports)
+  if (options.port < 1 || options.port > adapter.capabilities().ports)
     return refuse(hca, driver_error::bad_argument);
-  const port_attributes& port = hca.device_.port(options.port);
+  const port_attributes& port = adapter.port(options.port);
   if (port.link_layer != layouts::port_type::ib) return refuse(hca, driver_error::unsupported);
   if (options.sl > most_service_level || options.pkey_index >= port.pkey_table_length)
     return refuse(hca, driver_error::bad_argument);
   if (!port.active()) return refuse(hca, driver_error::bad_state);
   const auto completions = completions_for(service, options);
   if (!completions.ok()) return refuse(hca, completions.error());
-  place_ = hca.take_place();
-  if (place_ == nullptr)
-    return refuse(hca, status(driver_error::no_resource, queue_pair::facts.item));
   how_ = options;
   service_ = service;
-  self_ = {};
-  to_ = qp_state::reset;
-  place_->worked_on = true;
-  place_->allowed = options.allowed;
-  place_->port = static_cast<std::uint8_t>(options.port);
-  place_->pkey_index = options.pkey_index;
+  made_ = 0;
+  subject = {};
   begin_in(hca, &advance);
   // A completion context with an event owner does not report to the control owner.
   unsigned context = 0;
-  while (context < hca.device_.completion_contexts() && hca.device_.has_owner(context)) ++context;
+  while (context < adapter.completion_contexts() && adapter.has_owner(context)) ++context;
   part(create_completions_)
-      .start(hca.verbs_,
-             {.entries = completions.value(), .completion_context = context, .cookie = place_});
+      .start(hca.objects(), {.entries = completions.value(), .completion_context = context});
 }
 
 void opening::advance(stepper& s, status outcome) noexcept {
   auto& self = static_cast<opening&>(s);
-  if (self.undone(outcome)) return;
-  if (!outcome.ok()) return self.undo(outcome);
-  place& p = *self.place_;
-  const bool has_completions = static_cast<bool>(p.completions);
-  const bool has_pair = static_cast<bool>(p.pair);
-  if (!has_completions) p.completions = self.create_completions_.made();
-  else if (!has_pair) p.pair = self.create_pair_.made();
-  if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
-  if (!has_completions) return self.make_pair();
-  if (!has_pair) return self.read_partition();
-  if (self.to_ == qp_state::reset) {
-    self.self_.pkey = self.pkeys_.pkey(self.how_.pkey_index % pkeys_of_block);
-    // The entry of the table is empty. No packet would belong to this connection (IBTA 10.9.1).
-    if ((self.self_.pkey & 0x7fff) == 0) return self.undo(driver_error::bad_argument);
-    return self.move(qp_state::init);
+  if (outcome.ok() && self.made_ == 0) self.subject = self.create_completions_.made();
+  connection_object* const p = self.found();
+  if (self.undoing()) {
+    if (p != nullptr) self.owner().leave(*p);
+    return self.complete(self.why());
   }
-  // A queue pair for datagrams goes on to RTS, because it needs no peer.
-  if (self.service_ != layouts::qp_service::ud || self.to_ == qp_state::rts) return self.succeed();
-  self.move(self.to_ == qp_state::init ? qp_state::rtr : qp_state::rts);
-}
-
-void opening::make_pair() {
-  part(create_pair_)
-      .start(owner().verbs_, {.pd = owner().domain_,
-                              .send_cq = place_->completions,
-                              .receive_cq = place_->completions,
-                              .service = service_,
-                              .sends = how_.sends,
-                              .receives = how_.receives,
-                              .gather = how_.entries,
-                              .scatter = how_.entries,
-                              .inline_bytes = how_.inline_bytes});
-}
-
-void opening::read_partition() {
-  part(pkeys_).start(owner().device_.commands(), how_.port, how_.pkey_index / pkeys_of_block);
-}
-
-void opening::move(qp_state to) {
-  adapter& hca = owner();
-  if (to == qp_state::init) {
-    const port_attributes& port = hca.device_.port(how_.port);
-    self_.qpn = qpn_of(hca.verbs_, place_->pair);
-    self_.psn = first_psn(hca.setup_.platform.now(), self_.qpn);
-    self_.lid = port.lid;
-    self_.gid = gid_of(port.subnet_prefix, port.guid);
-    self_.qkey = how_.qkey;
-    self_.mtu = port.active_mtu;
-    self_.sl = how_.sl;
+  if (outcome.ok() && p == nullptr) outcome = driver_error::stale_handle;
+  if (outcome.ok()) {
+    ++self.made_;
+    if (self.made_ == 1) self.owner().connections_.push_back(*p);
+    if (self.made_ == 2) p->pair = self.pair_handle = self.create_pair_.made();
+    outcome = self.stop_reason();
   }
-  connection_attributes a;
-  a.remote_read = has(how_.allowed, rights::remote_read);
-  a.remote_write = has(how_.allowed, rights::remote_write);
-  a.remote_atomic = has(how_.allowed, rights::remote_atomic);
-  a.qkey = how_.qkey;
-  a.send_psn = self_.psn;
-  a.pkey_index = how_.pkey_index;
-  a.address.port = how_.port;
-  to_ = to;
-  part(modify_).start(hca.verbs_, place_->pair, to, a);
+  if (outcome.ok()) outcome = self.go_on(*p);
+  if (!outcome.ok()) self.undo(outcome);
 }
 
-void opening::succeed() {
-  const verbs& objects = owner().verbs_;
-  place& p = *place_;
-  p.queues = objects.find(p.pair);
-  p.completed = objects.find(p.completions);
-  bring({.self = self_,
-         .pair = p.pair,
-         .completions = p.completions,
-         .where = place_,
-         .serial = p.serial});
-  end_work({});
+status opening::go_on(connection_object& of) {
+  verbs& objects = owner().objects();
+  const cq_handle completions = subject;
+  if (made_ == 1) {
+    part(create_pair_)
+        .start(objects, {.pd = owner().domain(),
+                         .send_cq = completions,
+                         .receive_cq = completions,
+                         .service = service_,
+                         .sends = how_.sends,
+                         .receives = how_.receives,
+                         .gather = how_.entries,
+                         .scatter = how_.entries,
+                         .inline_bytes = how_.inline_bytes});
+  } else if (made_ == 2) {
+    part(pkeys_).start(owner().hardware().commands(), how_.port, how_.pkey_index / pkeys_of_block);
+  } else if (made_ == 3) {
+    FREEHCA_TRY(describe());
+    of.settings = settings;
+    move(qp_state::init);
+  } else if (service_ == layouts::qp_service::ud && target != qp_state::rts) {
+    // A queue pair for datagrams goes on to RTS, because it needs no peer.
+    move(target == qp_state::init ? qp_state::rtr : qp_state::rts);
+  } else {
+    result_value.pair = pair_handle;
+    result_value.completions = completions;
+    result_value.objects = &objects;
+    end_work({});
+  }
+  return {};
+}
+
+status opening::describe() {
+  const device& adapter = owner().hardware();
+  const port_attributes& port = adapter.port(how_.port);
+  peer& self = result_value.self;
+  self.pkey = pkeys_.pkey(how_.pkey_index % pkeys_of_block);
+  // The entry of the table is empty. No packet would belong to this connection (IBTA 10.9.1).
+  if ((self.pkey & 0x7fff) == 0) return driver_error::bad_argument;
+  self.qpn = qpn_of(owner().objects(), pair_handle);
+  self.psn = first_psn(adapter.platform().now(), self.qpn);
+  self.lid = port.lid;
+  self.gid = gid_of(port.subnet_prefix, port.guid);
+  self.qkey = how_.qkey;
+  self.mtu = port.active_mtu;
+  self.sl = how_.sl;
+  settings = {};
+  settings.remote_read = has(how_.allowed, rights::remote_read);
+  settings.remote_write = has(how_.allowed, rights::remote_write);
+  settings.remote_atomic = has(how_.allowed, rights::remote_atomic);
+  settings.qkey = how_.qkey;
+  settings.send_psn = self.psn;
+  settings.pkey_index = how_.pkey_index;
+  settings.address.port = how_.port;
+  return {};
+}
+
+void opening::undo(status why) {
+  connection_object* const p = found();
+  if (p == nullptr) return complete(why);
+  if (!dropped()) {
+    begin_undoing(why);
+    return part(close_).start(owner(), *p);
+  }
+  owner().leave(*p);
+  complete(why);
 }
 
 }  // namespace freehca::easy

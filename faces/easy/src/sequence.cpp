@@ -7,45 +7,49 @@ namespace freehca::easy {
 void sequence::begin_in(adapter& owner, advancer next) {
   owner_ = &owner;
   begin_parts(next);
-  owner.reactor().watch(*this);
+  reactor().watch(*this);
 }
 
-void sequence::wait_in(adapter& owner, place& where, canceller at_cancel) {
+void sequence::begin_on(adapter& owner, connection_object& of, advancer next) {
+  subject = verbs::handle_of(of);
+  of.worked_on = true;
+  begin_in(owner, next);
+}
+
+void sequence::begin_waiting(adapter& owner, canceller at_cancel) {
   owner_ = &owner;
   begin(at_cancel, &owner);
-  where.waiting.push_back(*this);
-  owner.reactor().watch(*this);
-}
-
-void sequence::set_deadline(std::uint64_t at) {
-  if (under_way()) owner_->reactor().watch(*this, at);
-  else operation::set_deadline(at);
+  reactor().watch(*this);
 }
 
 void sequence::refuse(adapter& owner, status why) {
   owner_ = &owner;
-  owner.reactor().refuse(*this, why);
+  reactor().refuse(*this, why);
+}
+
+connection_object* sequence::claim(adapter& owner, const connection& of) {
+  connection_object* const p = owner.find(of);
+  if (p != nullptr && !p->worked_on) return p;
+  refuse(owner, p == nullptr ? driver_error::stale_handle : driver_error::busy);
+  return nullptr;
+}
+
+connection_object* sequence::found() const {
+  return owner_->objects().find(subject);
 }
 
 void sequence::end_work(status outcome) {
-  place_->worked_on = false;
+  if (connection_object* const p = found()) p->worked_on = false;
   complete(outcome);
 }
 
-void making::undo(status why) {
-  if (dropped()) {
-    owner().leave(*place_);
-    return complete(why);
-  }
-  begin_undoing(why);
-  part(take_back_).start(owner(), *place_);
+reactor& sequence::reactor() const {
+  return owner_->reactor();
 }
 
-bool making::undone(status outcome) {
-  if (!undoing()) return false;
-  if (!outcome.ok()) owner().leave(*place_);
-  complete(why());
-  return true;
+void moving::move(layouts::qp_state to) {
+  target = to;
+  part(modification).start(owner().objects(), pair_handle, to, settings);
 }
 
 }  // namespace freehca::easy

@@ -9,7 +9,7 @@
 
 namespace freehca {
 
-template class easy::bringing<easy::memory>;
+template class easy::bringing<easy::opening, easy::connection, easy::moving>;
 template struct easy::attempt<easy::next_completion>;
 template class easy::task<std::uint64_t>;
 

@@ -16,13 +16,14 @@ namespace freehca::testing {
 class easy_rig {
  public:
   explicit easy_rig(const easy::sizes& how = exact_sizes(),
-                    const in_process::machine_options& machine_how = {})
+                    const in_process::machine_options& machine_how = {},
+                    const verbs_events& events = {})
       : machine(machine_how), storage_(easy::adapter::storage_bytes(how)) {
     EXPECT_TRUE(hca.open({.platform = machine.platform(),
                           .size = how,
                           .storage = storage_.at(),
                           .storage_bytes = storage_.bytes(),
-                          .events = {}})
+                          .events = events})
                     .ok());
   }
   ~easy_rig() {

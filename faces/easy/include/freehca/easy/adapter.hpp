@@ -26,6 +26,7 @@ constexpr verbs_budget usual_kinds() {
 }
 
 /// The size of an adapter. The memory of allocate() counts in budget::queue_bytes, in whole pages.
+/// The facade has as many memory regions and completion queues of its own as `objects` has.
 struct sizes {
   freehca::budget budget;
   verbs_budget objects = usual_kinds();
@@ -56,21 +57,21 @@ struct setup {
 ///
 /// The operations end as object_operation describes. Further errors: driver_error::bad_state (the
 /// adapter is not up), ::stale_handle, ::busy (another operation works on the same memory or
-/// connection), ::no_resource (all places of the budget are taken). The caller has entered the
-/// control owner.
+/// connection), ::no_resource (the budget has no more regions, completion queues or queue pairs).
+/// The caller has entered the control owner.
 class adapter {
  public:
   /// The size of `setup::storage` in bytes.
   static constexpr std::size_t storage_bytes(const sizes& size) {
-    return places_bytes(size) + device::storage_bytes(size.budget) +
-           verbs::storage_bytes(size.budget, size.objects);
+    return device::storage_bytes(size.budget) +
+           verbs::storage_bytes(size.budget, all_kinds(size.objects));
   }
 
   adapter() = default;
   adapter(const adapter&) = delete;
   adapter& operator=(const adapter&) = delete;
   /// Precondition: no operation is under way. If the device is not down: see device::close().
-  ~adapter();
+  ~adapter() { device_.close(); }
 
   /// Like device::open().
   status open(const setup& given);
@@ -148,66 +149,70 @@ class adapter {
   /// once.
   std::uint64_t next_deadline() const;
 
-  bool up() const { return phase_ == phase::up; }
+  bool up() const { return verbs_.up() && stage_ == stage::none; }
   /// The device and its verbs objects, for all operations that have no function here. The sequences
   /// of the device must be started through the adapter only.
   device& hardware() { return device_; }
   verbs& objects() { return verbs_; }
   pd_handle domain() const { return domain_; }
   /// The number of memories and connections that exist, or could not be taken back yet.
-  std::uint32_t places_taken() const;
+  std::uint32_t places_taken() const {
+    return verbs_.held<memory_object>() + verbs_.held<connection_object>();
+  }
 
  private:
   friend class sequence;
-  friend class taking_back;
-  friend class making;
   friend class bringing_up;
   friend class tearing_down;
   friend class allocating;
   friend class opening;
-  friend class connecting;
   friend class next_completion;
-  enum class phase : std::uint8_t { down, coming_up, up, going_down };
+  /// The stages of a teardown. In `objects`, connections and memories are taken back if the
+  /// teardown is orderly. In `device`, the device goes down.
+  enum class stage : std::uint8_t { none, objects, device };
 
-  static constexpr std::uint32_t places_for(const verbs_budget& b) {
-    return b.count<memory_region>() + b.count<queue_pair>();
-  }
-  static constexpr std::size_t places_bytes(const sizes& size) {
-    return freehca::detail::up_to_16(places_for(size.objects) * sizeof(place));
+  /// The kinds of the program and those of the facade. The facade's kinds stand in for kinds of the
+  /// program, and have their items: an error names the kind of the budget that ran out.
+  static constexpr verbs_budget all_kinds(verbs_budget b) {
+    verbs_budget::entry* own = b.kinds;
+    while (own->what != nullptr) ++own;
+    FREEHCA_ASSERT(own + 2 <= b.kinds + verbs_budget::most_kinds);
+    own[0] = {&kind_of<memory_object>, b.count<memory_region>()};
+    own[1] = {&kind_of<connection_object>, b.count<completion_queue>()};
+    return b;
   }
 
   freehca::reactor& reactor() { return device_.commands().reactor(); }
-  /// Returns `p` if it is a place of this adapter and `serial` still has it. Otherwise returns
-  /// null.
-  place* find_place(place* p, std::uint32_t serial) const;
-  /// Returns null if all places are taken.
-  place* take_place();
-  void vacate(place& p);
-  /// No program has the place any more, and not all of its resources could be taken back.
-  void leave(place& p);
-  bool can_be_taken_back(const place& p) const;
-  void reap();
-  unsigned look_for_completions(place& p);
-  unsigned hand_out(place& p);
-  void end_waiting(place& p, status why);
+  /// Returns null if the connection is closed, or if another adapter has it.
+  connection_object* find(const connection& of) const {
+    return verbs_.find(handle<connection_object>{of.completions.index, of.completions.generation});
+  }
+  /// The adapter closes the connection as soon as that is possible.
+  void leave(connection_object& p);
+  /// Starts to take back a connection that was left, or, if the teardown is orderly, the newest
+  /// connection or memory. Returns false if there is none.
+  bool take_back();
+  /// True if an operation of take_back() is under way.
+  bool works() const { return close_.under_way() || release_.under_way(); }
+  /// Continues the teardown. Returns true if it has ended.
+  bool go_down();
   status open_objects();
   status close_objects();
-  verbs_events own_events();
 
+  setup setup_;                   // behind open(): the storage is that of the verbs object
+  list<memory_object> memories_;  // in the order of their making
+  list<connection_object, adapter> connections_;      // the same
+  list<connection_object, adapter> left_;             // those that no program has
+  list<connection_object, next_completion> waiting_;  // those for which operations wait
   device device_;
   verbs verbs_;
-  setup setup_;
-  std::byte* verbs_storage_ = nullptr;
-  place* places_ = nullptr;
-  std::uint32_t place_count_ = 0, left_ = 0;
-  std::uint32_t last_serial_ = 0;  // of places, in the order in which they were taken
-  phase phase_ = phase::down;
-  status failure_;  // the reason of the failure of the device
   pd_handle domain_{};
-  tearing_down* ending_ = nullptr;  // continues at the end of poll()
-  tearing_down closer_;             // continues a teardown whose operation was destroyed
-  taking_back reaper_;              // takes back the places that are left
-  place* reaped_ = nullptr;
+  stage stage_ = stage::none;
+  bool orderly_ = false;
+  tearing_down* ending_ = nullptr;  // the operation that waits for the teardown
+  operation down_;
+  closing close_;
+  releasing release_;
 };
 
 }  // namespace freehca::easy

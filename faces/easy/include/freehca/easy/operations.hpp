@@ -18,47 +18,7 @@
 
 namespace freehca::easy {
 
-/// Gives back the resources of a place: queue pair, completion queue, region, memory. A resource
-/// that the device refuses to give back stays in the place.
-class taking_back : public sequence {
- public:
-  taking_back() = default;
-  ~taking_back() { drop(); }
-  void start(adapter& hca, place& what);
-
- protected:
-  /// Like start(), for a place that the user names. Errors: driver_error::stale_handle, ::busy (an
-  /// operation works on the place).
-  void start_of(adapter& hca, place* what, std::uint32_t serial);
-
- private:
-  /// Destroys an object of any kind.
-  class destroying : public object_operation {
-   public:
-    void start(verbs& in, device_object& which) { start_destruction(in, &which); }
-  };
-  static void advance(stepper& self, status outcome) noexcept;
-  /// Returns the object of the place that is destroyed next, or null if no object is left.
-  device_object* next() const;
-  bool go_on();
-
-  destroying destroy_;
-};
-
-/// A sequence that makes the resources of its place.
-class making : public sequence {
- protected:
-  /// Takes back the resources of the place, and then ends the sequence with `why`. If the sequence
-  /// is being destroyed, it ends at once, and the adapter takes them back.
-  void undo(status why);
-  /// Called when a part has ended. Ends the sequence if undo() was called, and returns true then.
-  bool undone(status outcome);
-
- private:
-  taking_back take_back_;
-};
-
-class bringing_up : public sequence {
+class bringing_up : public facade_operation<bringing_up, sequence> {
  public:
   bringing_up() = default;
   ~bringing_up() { drop(); }
@@ -72,7 +32,8 @@ class bringing_up : public sequence {
   operation step_;
 };
 
-class tearing_down : public sequence {
+/// Waits for the teardown, which the adapter itself carries out.
+class tearing_down : public facade_operation<tearing_down, sequence> {
  public:
   tearing_down() = default;
   ~tearing_down() { drop(); }
@@ -80,29 +41,18 @@ class tearing_down : public sequence {
   void start(adapter& hca);
 
  private:
-  friend class adapter;
-  enum class stage : std::uint8_t {
-    in_order,  ///< the places are taken back one after the other
-    objects,   ///< the verbs objects are closed, and the device goes down
-    end,       ///< the device is down; operations that its reset ended may not be completed yet
-  };
-  static void advance(stepper& self, status outcome) noexcept;
-  void go_on();
-  void enter(stage next);
-  /// This operation is being destroyed. The adapter's own `closer_` continues the teardown.
-  void hand_over();
-  bool waits_for_device() const;
-  /// Called at the end of the adapter's poll(). Returns true if the teardown has ended.
-  bool go_down();
-  bool end();
-
-  operation down_;
-  taking_back take_back_;
-  status outcome_;
-  stage stage_ = stage::in_order;
+  static void on_cancel(operation& op, void* owner) noexcept;
 };
 
-class allocating : public bringing<memory, making> {
+/// An operation of one object.
+template <class Operation>
+class object_sequence : public Operation {
+ protected:
+  freehca::reactor& reactor() const { return this->owner().adapter().commands().reactor(); }
+};
+
+class allocating
+    : public facade_operation<allocating, object_sequence<create_object<memory_object>>> {
  public:
   allocating() = default;
   ~allocating() { drop(); }
@@ -110,33 +60,61 @@ class allocating : public bringing<memory, making> {
   allocating(adapter& hca, const program_memory& own, rights allowed, bool read_only) {
     start(hca, own, allowed, read_only);
   }
-  void start(adapter& hca, std::size_t bytes, rights allowed = rights::local);
+  void start(adapter& hca, std::size_t bytes, rights allowed = rights::local) {
+    if (startable()) begin_with(hca, {.first = nullptr, .bytes = bytes}, allowed, false);
+  }
   /// For adapter::register_memory(). If `read_only` is true, the device only reads the memory.
   void start(adapter& hca, const program_memory& own, rights allowed = rights::local,
              bool read_only = false);
+  /// The memory, or the reason of the failure. Valid once done(), and until the memory is released.
+  result<memory> value() const;
 
  private:
-  class registering : public create_memory_region {
-   public:
-    /// Returns the region if its registration was not answered, or if the region is still to be
-    /// taken back. As long as the region exists, the device may use its memory. Otherwise returns
-    /// the default handle.
-    mr_handle in_doubt(status outcome) const;
-  };
-  static void advance(stepper& self, status outcome) noexcept;
   void begin_with(adapter& hca, const program_memory& own, rights allowed, bool read_only);
-
-  registering create_;
 };
 
-class releasing : public taking_back {
+class releasing : public facade_operation<releasing, object_sequence<object_operation>> {
  public:
   releasing() = default;
   releasing(adapter& hca, const memory& what) { start(hca, what); }
-  void start(adapter& hca, const memory& what) { start_of(hca, what.where, what.serial); }
+  void start(adapter& hca, const memory& what);
 };
 
-class opening : public bringing<connection, making> {
+/// Destroys the queue pair and then the completion queue of a connection. If the device refuses to
+/// destroy one of them, the connection keeps it.
+class closing : public facade_operation<closing, sequence> {
+ public:
+  closing() = default;
+  ~closing() { drop(); }
+  closing(adapter& hca, const connection& what) { start(hca, what); }
+  void start(adapter& hca, const connection& what);
+  /// For the adapter.
+  void start(adapter& hca, connection_object& what);
+
+ private:
+  /// Destroys an object of any kind.
+  class destroying : public object_operation {
+   public:
+    void start(verbs& in, device_object& which) { start_destruction(in, &which); }
+  };
+  static void advance(stepper& self, status outcome) noexcept;
+  void go_on(connection_object& what);
+
+  destroying destroy_;
+};
+
+/// A sequence that moves the queue pair of its connection from state to state.
+class moving : public sequence {
+ protected:
+  void move(layouts::qp_state to);
+
+  qp_handle pair_handle{};
+  connection_attributes settings;
+  layouts::qp_state target{};
+  modify_queue_pair modification;
+};
+
+class opening : public bringing<opening, connection, moving> {
  public:
   opening() = default;
   ~opening() { drop(); }
@@ -147,22 +125,24 @@ class opening : public bringing<connection, making> {
 
  private:
   static void advance(stepper& self, status outcome) noexcept;
-  void make_pair();
-  void read_partition();
-  void move(layouts::qp_state to);
-  void succeed();
+  /// Starts the next part, or ends the sequence. Error: that of describe().
+  status go_on(connection_object& of);
+  /// Sets what the peer and the queue pair need. Error: driver_error::bad_argument (no P_Key).
+  status describe();
+  /// Closes the connection, and then ends the sequence with `why`. If the sequence is being
+  /// destroyed, it ends at once, and the adapter closes the connection.
+  void undo(status why);
 
   connection_options how_;
   layouts::qp_service service_{};
-  layouts::qp_state to_{};
-  peer self_;
-  create_completion_queue create_completions_;
+  unsigned made_ = 0;  // the number of parts that have succeeded
+  create_object<connection_object> create_completions_;
   create_queue_pair create_pair_;
   pkey_query pkeys_;
-  modify_queue_pair modify_;
+  closing close_;
 };
 
-class connecting : public sequence {
+class connecting : public facade_operation<connecting, moving> {
  public:
   connecting() = default;
   ~connecting() { drop(); }
@@ -171,22 +151,10 @@ class connecting : public sequence {
 
  private:
   static void advance(stepper& self, status outcome) noexcept;
-  void move(layouts::qp_state to);
   void undo(status why);
-
-  peer self_, peer_;
-  layouts::qp_state to_{};
-  modify_queue_pair modify_;
 };
 
-class closing : public taking_back {
- public:
-  closing() = default;
-  closing(adapter& hca, const connection& what) { start(hca, what); }
-  void start(adapter& hca, const connection& what) { start_of(hca, what.where, what.serial); }
-};
-
-class next_completion : public bringing<queues::work_completion> {
+class next_completion : public bringing<next_completion, queues::work_completion, sequence> {
  public:
   next_completion() = default;
   ~next_completion() { drop(); }
@@ -194,8 +162,12 @@ class next_completion : public bringing<queues::work_completion> {
   void start(adapter& hca, const connection& of);
 
  private:
-  friend class adapter;
-  static void on_cancel(operation& op, void* self) noexcept;
+  friend struct connection_object;
+  static void on_cancel(operation& op, void* owner) noexcept;
+  void take(const queues::work_completion& w) {
+    result_value = w;
+    complete({});
+  }
 };
 
 }  // namespace freehca::easy

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The values that a program holds. They are small and can be copied freely. Each value names a
-// place in its adapter. After the place was given back, the value is stale
+// The values that a program holds. They are small and can be copied freely. Each value names
+// objects of its adapter. After these were destroyed, the value is stale
 // (driver_error::stale_handle).
 #pragma once
 
@@ -11,12 +11,8 @@
 #include <type_traits>
 
 #include <freehca/hal/assert.hpp>
-#include <freehca/hal/clock.hpp>
-#include <freehca/hal/dma.hpp>
-#include <freehca/hal/list.hpp>
 #include <freehca/queues/requests.hpp>
 
-#include <freehca/easy/sequence.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 
@@ -38,46 +34,6 @@ constexpr bool has(rights all, rights one) {
   return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0;
 }
 
-/// The adapter's record of one memory or connection. It names the resources until all of them were
-/// given back. Only the adapter writes it.
-struct place {
-  enum class use : std::uint8_t {
-    free,
-    /// A program has the memory or connection, or an operation is making it.
-    taken,
-    /// No program has the memory or connection. Some of its resources could not be taken back yet.
-    left,
-  };
-  std::uint32_t serial = 0;  ///< grows with each memory or connection that is made
-  use now = use::free;
-  bool worked_on = false;        ///< a sequence makes, changes or takes back the resources
-  bool armed = false;            ///< the completion queue will report the next completion
-  bool refused = false;          ///< the device refused to give it back; it is held until a reset
-  rights allowed{};              ///< of the peer
-  std::uint8_t port = 1;         ///< of a connection
-  std::uint16_t pkey_index = 0;  ///< of a connection
-  mr_handle region{};            ///< of memory
-  dma_region memory;             ///< of the device's arena, or of the program
-  bool is_program_memory = false;
-  qp_handle pair{};         ///< of a connection
-  cq_handle completions{};  ///< of a connection
-  queue_pair* queues = nullptr;
-  completion_queue* completed = nullptr;
-  list<sequence> waiting;  ///< for completions
-  list<sequence> in_turn;  ///< those that get the present completions, until hand_out() returns
-
-  /// The time at which a missing event counts as lost. It is the event of a completion that was
-  /// found in the ring before the event.
-  std::uint64_t event_due = clock::never;
-
-  void take_event() {
-    armed = false;
-    event_due = clock::never;
-  }
-  bool is_memory() const { return memory.bytes != 0; }
-  bool is(std::uint32_t number) const { return now == use::taken && serial == number; }
-};
-
 /// Registered memory that both the program and the device can access.
 struct memory {
   std::byte* host = nullptr;
@@ -85,8 +41,6 @@ struct memory {
   mr_handle region{};
   std::uint32_t key = 0;      ///< local and remote
   std::uint64_t address = 0;  ///< of the first byte, as work requests name it
-  easy::place* where = nullptr;
-  std::uint32_t serial = 0;
 
   /// Returns the data entry for a work request of the program. It is a broken precondition if the
   /// part is not inside the memory. For such a part, and for a part of 2 GiB or more, every post
@@ -139,19 +93,23 @@ struct connection {
   peer self;
   qp_handle pair{};
   cq_handle completions{};
-  easy::place* where = nullptr;
-  std::uint32_t serial = 0;
+  const verbs* objects = nullptr;  ///< of the adapter, which outlives the connection
 
   /// Posts a request of queues/requests.hpp, or a queues::receive_request. The device starts with
   /// the request at once. Outcomes: those of queues::sq and rq, and driver_error::stale_handle.
   template <class Request>
   status post(const Request& request) const {
-    if (where == nullptr || !where->is(serial) || where->queues == nullptr)
-      return driver_error::stale_handle;
-    queues::qp_rings& rings = where->queues->rings;
+    queue_pair* const queues = objects != nullptr ? objects->find(pair) : nullptr;
+    if (queues == nullptr) return driver_error::stale_handle;
     if constexpr (std::is_same_v<Request, queues::receive_request>)
-      return rings.receive.post_and_ring(request);
-    else return rings.send.post_and_ring(request);
+      return queues->rings.receive.post_and_ring(request);
+    else return queues->rings.send.post_and_ring(request);
+  }
+  /// Takes completions that are there, at most `most`, for which no operation waits. Returns their
+  /// number.
+  unsigned poll(queues::work_completion* to, unsigned most) const {
+    completion_queue* const queue = objects != nullptr ? objects->find(completions) : nullptr;
+    return queue != nullptr ? queue->rings.poll(to, most) : 0;
   }
 };
 
