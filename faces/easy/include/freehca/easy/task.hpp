@@ -95,21 +95,24 @@ class [[nodiscard]] task {
   struct promise_type;
   using frame = std::coroutine_handle<promise_type>;
 
-  struct alignas(16) promise_type {
+  /// The task is an operation, which ends when no code uses the frame any more.
+  struct alignas(16) promise_type : operation {
+    promise_type() { begin(&on_cancel, nullptr); }
     task get_return_object() { return task(frame::from_promise(*this)); }
     static task get_return_object_on_allocation_failure() { return task(nullptr); }
     std::suspend_never initial_suspend() noexcept { return {}; }
-    /// Reports the end of the task when no code uses the frame any more.
     auto final_suspend() noexcept {
       struct completing_awaiter {
         bool await_ready() const noexcept { return false; }
-        void await_suspend(frame f) const noexcept { f.promise().tell(); }
+        void await_suspend(frame f) const noexcept { f.promise().end(); }
         void await_resume() const noexcept {}
       };
       return completing_awaiter{};
     }
-    void return_value(const result<T>& r) { end_ = r; }
+    void return_value(const result<T>& r) { value_ = r; }
     void unhandled_exception() noexcept {}
+    /// Valid once done().
+    result<T> value() const { return value_; }
 
     template <class... Arguments>
     static void* operator new(std::size_t bytes, frames& from, Arguments&&...) noexcept {
@@ -120,41 +123,34 @@ class [[nodiscard]] task {
     template <class Operation>
     requires(std::derived_from<std::remove_cvref_t<Operation>, operation>) auto await_transform(
         Operation&& o) {
-      return awaiter<std::remove_cvref_t<Operation>, false>{o};
+      return awaiter<std::remove_cvref_t<Operation>, false>{&o};
     }
     template <class Operation>
     auto await_transform(attempt<Operation>&& a) {
-      return awaiter<Operation, true>{a.of};
+      return awaiter<Operation, true>{&a.of};
     }
     template <class U>
-    auto await_transform(task<U>&& inner) {
-      return inner_awaiter<U>{inner};
-    }
-    template <class U>
-    auto await_transform(task<U>& inner) {
-      return inner_awaiter<U>{inner};
+    auto await_transform(const task<U>& inner) {
+      return awaiter<typename task<U>::promise_type, false>{inner.promise()};
     }
 
     void fail(status why) {
-      end_ = why;
-      tell();
+      value_ = why;
+      end();
     }
-    void tell() {
-      ended_ = true;
-      waits_for_ = nullptr;
-      if (abandoned_) return frame::from_promise(*this).destroy();
+    void end() {
+      awaited_ = nullptr;
+      // The task was destroyed, and its operation was dropped.
+      if (done()) return frame::from_promise(*this).destroy();
       // The call is the last access to the frame, because the callback may destroy the task.
-      if (then_ != nullptr) then_(context_);
+      complete(value_.ok() ? status() : value_.error());
+    }
+    static void on_cancel(operation& self, void*) noexcept {
+      if (operation* const o = static_cast<promise_type&>(self).awaited_) o->cancel();
     }
 
-    result<T> end_{status(driver_error::cancelled)};
-    bool ended_ = false;
-    bool abandoned_ = false;
-    bool tells_drop_ = false;  // the task's destructor calls then_ too
-    void (*then_)(void* context) noexcept = nullptr;
-    void* context_ = nullptr;
-    void (*cancel_)(void* what) = nullptr;
-    void* waits_for_ = nullptr;
+    result<T> value_{status(driver_error::cancelled)};
+    operation* awaited_ = nullptr;
   };
 
   task(task&& other) noexcept : frame_(other.frame_) { other.frame_ = nullptr; }
@@ -166,96 +162,63 @@ class [[nodiscard]] task {
       frame_.destroy();
       return;
     }
-    promise_type& p = frame_.promise();
     // The code of the task must not destroy the task.
-    FREEHCA_ASSERT(p.waits_for_ != nullptr);
-    cancel();
-    p.abandoned_ = true;
-    // A task that waits for this one can learn of the end only here. A callback of then() is not
-    // called.
-    if (p.then_ != nullptr && p.tells_drop_) p.then_(p.context_);
-    p.then_ = nullptr;
+    FREEHCA_ASSERT(frame_.promise().awaited_ != nullptr);
+    // Only a task that waits for this one is called. A callback of then() is not.
+    frame_.promise().drop();
   }
 
-  bool done() const { return !frame_ || frame_.promise().ended_ || frame_.promise().abandoned_; }
+  bool done() const { return !frame_ || frame_.promise().done(); }
   /// Valid once done(). driver_error::no_memory means that there was no room for the frame.
   result<T> value() const {
     FREEHCA_ASSERT(done());
-    return frame_ ? frame_.promise().end_ : result<T>(status(driver_error::no_memory));
+    return frame_ ? frame_.promise().value() : result<T>(status(driver_error::no_memory));
   }
   /// Cancels the operation or task for which this task waits. This task ends with that outcome,
   /// unless it continues after an attempt().
   void cancel() {
-    if (!done() && frame_.promise().waits_for_ != nullptr)
-      frame_.promise().cancel_(frame_.promise().waits_for_);
+    if (!done()) frame_.promise().cancel();
   }
-  /// Calls f(context) when the task is done, as the last access to it. A task has at most one
-  /// callback, which must be set before that.
-  void then(void (*f)(void* context) noexcept, void* context) {
-    FREEHCA_ASSERT(!done() && frame_.promise().then_ == nullptr);
-    frame_.promise().then_ = f;
-    frame_.promise().context_ = context;
+  /// Calls f(operation&, context) when the task is done, as the last access to it. A task has at
+  /// most one callback, which must be set before that.
+  void then(operation::callback f, void* context) {
+    FREEHCA_ASSERT(!done());
+    frame_.promise().then(f, context);
   }
-  /// Like then(), for a task that waits for this one. f is also called when this task is destroyed
-  /// before its end.
-  void then_always(void (*f)(void* context) noexcept, void* context) {
-    then(f, context);
-    frame_.promise().tells_drop_ = true;
-  }
+  /// The operation of the task; null if there was no room for the frame.
+  promise_type* promise() const { return frame_ ? &frame_.promise() : nullptr; }
 
  private:
   template <class Operation, bool Attempted>
   struct awaiter {
-    Operation& o;
+    Operation* o;  // null: a task without a frame
 
-    bool await_ready() const noexcept { return o.done() && (Attempted || o.outcome().ok()); }
+    status outcome() const { return o != nullptr ? o->outcome() : driver_error::no_memory; }
+    bool await_ready() const noexcept {
+      return o != nullptr && o->done() && (Attempted || o->outcome().ok());
+    }
     void await_suspend(frame f) const noexcept {
       promise_type& p = f.promise();
-      if (o.done()) return p.fail(o.outcome());
-      p.waits_for_ = &o;
-      p.cancel_ = [](void* what) { static_cast<Operation*>(what)->cancel(); };
-      o.then_always(&ended, f.address());
+      if (o == nullptr || o->done()) return p.fail(outcome());
+      p.awaited_ = o;
+      o->then_always(&ended, f.address());
     }
     auto await_resume() const noexcept {
-      if constexpr (!requires { o.value(); }) {
-        if constexpr (Attempted) return o.outcome();
+      if constexpr (!requires { o->value(); }) {
+        if constexpr (Attempted) return o->outcome();
       } else if constexpr (Attempted) {
-        return o.value();
+        return o->value();
       } else {
-        return o.value().value();
+        return o->value().value();
       }
     }
     static void ended(operation& op, void* at) noexcept {
       const frame f = frame::from_address(at);
       promise_type& p = f.promise();
-      p.waits_for_ = nullptr;
-      if (p.abandoned_) p.tell();
+      p.awaited_ = nullptr;
+      if (p.done()) p.end();
       else if (Attempted || op.outcome().ok()) f.resume();
       else p.fail(op.outcome());
-    }
-  };
-  template <class U>
-  struct inner_awaiter {
-    task<U>& inner;
-    frame outer = nullptr;
-
-    bool await_ready() const noexcept { return inner.done() && inner.value().ok(); }
-    void await_suspend(frame f) noexcept {
-      promise_type& p = f.promise();
-      if (inner.done()) return p.fail(inner.value().error());
-      outer = f;
-      p.waits_for_ = &inner;
-      p.cancel_ = [](void* what) { static_cast<task<U>*>(what)->cancel(); };
-      inner.then_always(&ended, this);
-    }
-    U await_resume() const noexcept { return inner.value().value(); }
-    static void ended(void* self) noexcept {
-      auto& a = *static_cast<inner_awaiter*>(self);
-      promise_type& p = a.outer.promise();
-      p.waits_for_ = nullptr;
-      if (p.abandoned_) p.tell();
-      else if (a.inner.value().ok()) a.outer.resume();
-      else p.fail(a.inner.value().error());
     }
   };
 
