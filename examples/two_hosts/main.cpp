@@ -55,14 +55,13 @@ int filling(const easy::peer& of, std::uint64_t number) {
 }
 
 status send(side& s, const easy::peer& to) {
-  FREEHCA_GET(const ah_handle way, s.hca.address_of(s.ud, to));
-  const auto* const address = &s.hca.objects().find(way)->address;
+  FREEHCA_GET(const queues::address address, s.hca.address_of(s.ud, to));
   for (unsigned i = 0; i < count; ++i) {
     const std::size_t at = (count + i) * slot;
     std::memset(s.memory.host + at, filling(s.ud.self, i), bytes);
     FREEHCA_TRY(
         s.ud.post(queues::send_datagram{.wr_id = i,
-                                        .to = {.at = address, .qpn = to.qpn, .qkey = to.qkey},
+                                        .to = {.at = &address, .qpn = to.qpn, .qkey = to.qkey},
                                         .data = s.memory.part(at, bytes)}));
   }
   return {};

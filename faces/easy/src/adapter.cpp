@@ -28,12 +28,14 @@ status adapter::open(const setup& given) {
                        .entry = given.entry});
 }
 
-result<ah_handle> adapter::address_of(const connection& from, const peer& to) {
+result<queues::address> adapter::address_of(const connection& from, const peer& to) {
   const connection_object* const p = find(from);
   if (p == nullptr) return status(driver_error::stale_handle);
   if (!share_partition(from.self, to)) return status(driver_error::bad_argument);
-  return verbs_.create<address_handle>(
-      {.pd = domain_, .address = path_between(p->settings.address.port, from.self, to)});
+  const address_attributes path = path_between(p->settings.address.port, from.self, to);
+  queues::address address;
+  FREEHCA_TRY(write_address(verbs_, domain_, path, address));
+  return address;
 }
 
 void next_completion::start(adapter& hca, const connection& of) {

@@ -6,7 +6,7 @@
 #include <freehca/layouts/qpc.hpp>
 #include <freehca/layouts/wqe.hpp>
 
-#include <freehca/hca/objects/verbs.hpp>
+#include <freehca/hca/kinds/protection_domain.hpp>
 
 namespace freehca {
 
@@ -60,6 +60,17 @@ status write_path(verbs& in, address_attributes a, bool to_groups_too, image<add
   if (a.global) __builtin_memcpy(to.data() + row_of<&address_vector::dgid>.offset, a.dgid.raw, 16);
   else to = {};
   return store(path_fields, a, to, note, 0, rows_without_grh);
+}
+
+status write_address(verbs& in, pd_handle pd, const address_attributes& a, queues::address& to) {
+  const protection_domain* const domain = in.find(pd);
+  FREEHCA_TRY(verbs::usable(domain));
+  FREEHCA_TRY(check_port(in, a.port));
+  // The fields are set as in Linux (6.1 hw/mlx4/ah.c create_ib_ah).
+  to = {};
+  FREEHCA_TRY(write_path(in, a, true, to.vector));
+  to.vector.set<&address_vector::port>(a.port).set<&address_vector::pd>(domain->number);
+  return {};
 }
 
 }  // namespace freehca

@@ -80,18 +80,15 @@ TEST_F(program, sends_datagrams) {
   ASSERT_TRUE(to.post(queues::receive_request{.wr_id = 1, .list = &room, .entries = 1}).ok());
   const auto way = hca.address_of(from, to.self);
   ASSERT_TRUE(way.ok());
-  ASSERT_TRUE(
-      from.post(queues::send_datagram{.wr_id = 2,
-                                      .to = {.at = &hca.objects().find(way.value())->address,
-                                             .qpn = to.self.qpn,
-                                             .qkey = to.self.qkey},
-                                      .data = memory.part(0, 300)})
-          .ok());
+  ASSERT_TRUE(from.post(queues::send_datagram{
+                            .wr_id = 2,
+                            .to = {.at = &way.value(), .qpn = to.self.qpn, .qkey = to.self.qkey},
+                            .data = memory.part(0, 300)})
+                  .ok());
   const auto received = rig.get(hca.next(to));
   EXPECT_TRUE(received.ok());
   EXPECT_EQ(received.source_qpn(), from.self.qpn);
   EXPECT_EQ(std::memcmp(memory.host, memory.host + 4096 + 40, 300), 0);
-  EXPECT_TRUE(hca.objects().destroy(way.value()).ok());
 }
 
 // A length that an entry cannot say must not become one that it can: 2^32 would be no bytes at all,
@@ -230,7 +227,8 @@ TEST_F(program, a_peer_in_another_subnet_is_sent_to_with_a_grh) {
   EXPECT_GT(way.hop_limit, 1);
   const auto made = hca.address_of(ud, there);
   ASSERT_TRUE(made.ok());
-  EXPECT_TRUE(hca.objects().destroy(made.value()).ok());
+  EXPECT_TRUE(made.value().vector.get<&layouts::address_vector::grh>());
+  EXPECT_EQ(made.value().vector.get<&layouts::address_vector::rlid>(), 0x77u);
   a = rig.get(hca.open_rc());
   rig.must(hca.connect(a, there));
   query_queue_pair q;

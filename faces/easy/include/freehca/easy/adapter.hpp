@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include <freehca/hca/device.hpp>
-#include <freehca/hca/kinds/address_handle.hpp>
 #include <freehca/hca/objects/verbs.hpp>
 
 #include <freehca/easy/operations.hpp>
@@ -20,7 +19,6 @@ constexpr verbs_budget usual_kinds() {
   return verbs_budget{}
       .with<protection_domain>(1)
       .with<memory_region>(32)
-      .with<address_handle>(16)
       .with<completion_queue>(16)
       .with<queue_pair>(16);
 }
@@ -138,9 +136,9 @@ class adapter {
   /// started.
   next_completion next(const connection& of) { return {*this, of}; }
 
-  /// Creates the address handle for datagrams of a connection to a peer. objects().destroy() or
-  /// tear_down() gives it back. Errors: driver_error::no_resource, ::stale_handle, ::bad_argument.
-  result<ah_handle> address_of(const connection& from, const peer& to);
+  /// Returns the address of a peer for the datagrams of a connection. Errors:
+  /// driver_error::stale_handle, ::bad_argument.
+  result<queues::address> address_of(const connection& from, const peer& to);
 
   /// Completes the operations that have ended. Called instead of device::poll() and verbs::poll().
   /// Returns the number of items that were handled.

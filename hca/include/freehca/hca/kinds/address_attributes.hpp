@@ -5,9 +5,10 @@
 #include <cstdint>
 
 #include <freehca/hal/status.hpp>
-#include <freehca/layouts/wqe.hpp>
+#include <freehca/queues/address.hpp>
 
 #include <freehca/hca/capabilities.hpp>
+#include <freehca/hca/objects/handle.hpp>
 #include <freehca/hca/ports.hpp>
 
 namespace freehca {
@@ -42,5 +43,9 @@ status check_port(verbs& in, unsigned port);
 /// The caller has checked the port with check_port().
 status write_path(verbs& in, address_attributes way, bool to_groups_too,
                   layouts::image<layouts::address_vector>& to);
+
+/// Writes the destination of datagrams of queue pairs of the protection domain. Errors:
+/// driver_error::stale_handle, and those of check_port() and write_path().
+status write_address(verbs& in, pd_handle pd, const address_attributes& way, queues::address& to);
 
 }  // namespace freehca

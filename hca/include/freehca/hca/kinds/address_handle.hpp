@@ -4,8 +4,6 @@
 
 #include <cstddef>
 
-#include <freehca/queues/address.hpp>
-
 #include <freehca/hca/kinds/address_attributes.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
 
@@ -25,16 +23,8 @@ struct address_handle : object_record {
   queues::address address;  ///< the destination for posts
 
   status build(verbs& in, const attributes& a) {
-    using layouts::address_vector;
-    protection_domain* const domain = in.find(a.pd);
-    FREEHCA_TRY(verbs::usable(domain));
-    FREEHCA_TRY(check_port(in, a.address.port));
-    // The fields are set as in Linux (6.1 hw/mlx4/ah.c create_ib_ah).
-    address = {};
-    FREEHCA_TRY(write_path(in, a.address, true, address.vector));
-    use(*domain);
-    address.vector.set<&address_vector::port>(a.address.port)
-        .set<&address_vector::pd>(domain->number);
+    FREEHCA_TRY(write_address(in, a.pd, a.address, address));
+    use(*in.find(a.pd));
     return {};
   }
 };
