@@ -23,7 +23,7 @@ using namespace freehca;
 namespace {
 
 constexpr unsigned count = 16;
-constexpr std::size_t grh = 40, bytes = 256, slot = 512;
+constexpr std::size_t grh = queues::grh_bytes, bytes = 256, slot = 512;
 
 struct side {
   side(const char* pci_address, const char* taken)
@@ -75,7 +75,7 @@ status receive(side& s, const easy::peer& from) {
                       clock::seconds(60));  // a datagram may be dropped
     FREEHCA_GET(const auto w, s.session.wait(next));
     if (!w.ok()) return transport_error::bad_reply;
-    if (w.opcode != queues::work_opcode::receive) continue;
+    if (!w.is_receive()) continue;
     std::byte expected[bytes];
     std::memset(expected, filling(from, w.wr_id), bytes);
     if (w.source_qpn() != from.qpn || w.byte_count != grh + bytes ||

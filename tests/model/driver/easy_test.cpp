@@ -76,7 +76,7 @@ TEST_F(program, sends_datagrams) {
   const auto from = rig.get(hca.open_ud(how)), to = rig.get(hca.open_ud(how));
   const auto memory = rig.get(hca.allocate(8192));
   std::memset(memory.host, 0x77, 300);
-  const queues::data_entry room = memory.part(4096, 40 + 300);
+  const queues::data_entry room = memory.part(4096, queues::grh_bytes + 300);
   ASSERT_TRUE(to.post(queues::receive_request{.wr_id = 1, .list = &room, .entries = 1}).ok());
   const auto way = hca.address_of(from, to.self);
   ASSERT_TRUE(way.ok());
@@ -87,8 +87,34 @@ TEST_F(program, sends_datagrams) {
                   .ok());
   const auto received = rig.get(hca.next(to));
   EXPECT_TRUE(received.ok());
+  EXPECT_TRUE(received.is_receive());
+  EXPECT_EQ(received.byte_count, queues::grh_bytes + 300);
   EXPECT_EQ(received.source_qpn(), from.self.qpn);
-  EXPECT_EQ(std::memcmp(memory.host, memory.host + 4096 + 40, 300), 0);
+  EXPECT_EQ(std::memcmp(memory.host, memory.host + 4096 + queues::grh_bytes, 300), 0);
+  EXPECT_FALSE(rig.get(hca.next(from)).is_receive());
+}
+
+TEST_F(program, takes_many_completions_in_one_call) {
+  connect();
+  const auto from = rig.get(hca.allocate(4096));
+  const auto to = rig.get(hca.allocate(4096, rights::all));
+  queues::work_completion all[8];
+  EXPECT_EQ(a.poll(all, 8), 0u);
+  for (std::uint64_t n = 0; n < 5; ++n)
+    ASSERT_TRUE(
+        a.post(queues::rdma_write{.wr_id = n, .remote = to.remote(), .data = from.part(0, 8)})
+            .ok());
+  rig.settle();
+  EXPECT_EQ(a.poll(all, 3), 3u);
+  EXPECT_EQ(a.poll(all + 3, 5), 2u);
+  for (std::uint64_t n = 0; n < 5; ++n) EXPECT_EQ(all[n].wr_id, n);
+  // Those that wait get the next ones.
+  ASSERT_TRUE(
+      a.post(queues::rdma_write{.wr_id = 5, .remote = to.remote(), .data = from.part(0, 8)}).ok());
+  EXPECT_EQ(rig.get(hca.next(a)).wr_id, 5u);
+  rig.must(hca.close(a));
+  EXPECT_EQ(a.poll(all, 8), 0u);
+  EXPECT_EQ(easy::connection{}.poll(all, 8), 0u);
 }
 
 // A length that an entry cannot say must not become one that it can: 2^32 would be no bytes at all,

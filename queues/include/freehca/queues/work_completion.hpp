@@ -76,6 +76,10 @@ struct entry_in_ring {
   }
 };
 
+/// The bytes at the begin of each received datagram, before its data: a GRH, or unused. byte_count
+/// includes them (IBTA 11.4.1.2, ibv_post_recv(3)).
+inline constexpr std::uint32_t grh_bytes = 40;
+
 /// A completed request. The fields of the completion queue entry are decoded when they are read.
 template <class Entry>
 struct completion_of {
@@ -95,6 +99,7 @@ struct completion_of {
   Entry entry{};
 
   bool ok() const { return status == completion_status::ok; }
+  bool is_receive() const { return opcode >= work_opcode::receive; }
   /// The number of the queue pair.
   std::uint32_t qpn() const { return static_cast<std::uint32_t>(get<&layouts::cqe_rows::qpn>()); }
   void set_qpn(std::uint32_t n) {
