@@ -32,7 +32,7 @@ result<queues::address> adapter::address_of(const connection& from, const peer& 
   const connection_object* const p = find(from);
   if (p == nullptr) return status(driver_error::stale_handle);
   if (!share_partition(from.self, to)) return status(driver_error::bad_argument);
-  const address_attributes path = path_between(p->settings.address.port, from.self, to);
+  const address_attributes path = path_between(p->port, from.self, to);
   queues::address address;
   FREEHCA_TRY(write_address(verbs_, domain_, path, address));
   return address;

@@ -33,9 +33,9 @@ address_attributes path_between(unsigned port, const peer& from, const peer& to)
   return a;
 }
 
-layouts::ib_mtu path_mtu_of(const peer& a, const peer& b) {
-  if (layouts::mtu_bytes(a.mtu) == 0) return b.mtu;
-  return layouts::mtu_bytes(b.mtu) == 0 || a.mtu < b.mtu ? a.mtu : b.mtu;
+layouts::ib_mtu path_mtu_of(layouts::ib_mtu a, layouts::ib_mtu b) {
+  if (layouts::mtu_bytes(a) == 0) return b;
+  return layouts::mtu_bytes(b) == 0 || a < b ? a : b;
 }
 
 bool share_partition(const peer& a, const peer& b) {
@@ -54,18 +54,19 @@ void connecting::start(adapter& hca, const connection& what, const peer& to) {
   if (pair->service->code != layouts::qp_service::rc || !share_partition(what.self, to))
     return refuse(hca, driver_error::bad_argument);
   pair_handle = p->pair;
-  settings = p->settings;
-  const unsigned port = settings.address.port;
+  // The attributes of INIT are those that open_rc() gave the queue pair.
+  settings.pkey_index = pair->pkey_index;
+  settings.remote_read = pair->remote_read;
+  settings.remote_write = pair->remote_write;
+  settings.remote_atomic = pair->remote_atomic;
   // The present MTU of the port. A subnet manager may have changed it since open_rc().
-  peer self = what.self;
-  self.mtu = hca.hardware().port(port).active_mtu;
-  settings.path_mtu = path_mtu_of(self, to);
+  settings.path_mtu = path_mtu_of(hca.hardware().port(p->port).active_mtu, to.mtu);
   settings.min_rnr_timer = 12;  // 0.64 ms
   settings.remote_qpn = to.qpn;
   settings.receive_psn = to.psn;
-  settings.send_psn = self.psn;
+  settings.send_psn = what.self.psn;
   settings.reads_as_responder = settings.reads_as_requester = 4;
-  settings.address = path_between(port, self, to);
+  settings.address = path_between(p->port, what.self, to);
   const bool fresh = pair->qp_state == qp_state::init && !pair->state_unknown;
   const bool blank = pair->qp_state == qp_state::reset && !pair->state_unknown;
   begin_on(hca, *p, &advance);

@@ -94,7 +94,7 @@ status opening::go_on(connection_object& of) {
     part(pkeys_).start(owner().hardware().commands(), how_.port, how_.pkey_index / pkeys_of_block);
   } else if (made_ == 3) {
     FREEHCA_TRY(describe());
-    of.settings = settings;
+    of.port = how_.port;
     move(qp_state::init);
   } else if (service_ == layouts::qp_service::ud && target != qp_state::rts) {
     // A queue pair for datagrams goes on to RTS, because it needs no peer.
@@ -122,7 +122,6 @@ status opening::describe() {
   self.qkey = how_.qkey;
   self.mtu = port.active_mtu;
   self.sl = how_.sl;
-  settings = {};
   settings.remote_read = has(how_.allowed, rights::remote_read);
   settings.remote_write = has(how_.allowed, rights::remote_write);
   settings.remote_atomic = has(how_.allowed, rights::remote_atomic);

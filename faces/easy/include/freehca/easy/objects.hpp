@@ -44,9 +44,9 @@ struct memory_object : memory_region {
 struct connection_object : completion_queue, list_place<adapter>, list_place<next_completion> {
   using stands_in_for = completion_queue;
 
-  qp_handle pair{};                ///< until it is made: the default handle
-  connection_attributes settings;  ///< those of INIT
-  bool worked_on = false;          ///< a sequence makes, changes or closes the connection
+  qp_handle pair{};        ///< until it is made: the default handle
+  unsigned port = 1;       ///< of the device
+  bool worked_on = false;  ///< a sequence makes, changes or closes the connection
   list<next_completion> waiting;
 
   /// Returns the object that is destroyed next: the queue pair, then the completion queue.
