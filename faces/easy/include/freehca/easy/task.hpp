@@ -6,9 +6,11 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 
 #include <freehca/hal/assert.hpp>
+#include <freehca/hal/dma_arena.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/status.hpp>
 
@@ -21,49 +23,38 @@ namespace freehca::easy {
 class frames {
  public:
   /// `storage` is aligned to 16.
-  frames(std::byte* storage, std::size_t bytes) : at_(storage), left_(bytes) {}
+  frames(std::byte* storage, std::size_t bytes) {
+    // The first bytes are the arena's record of the others, which have no device address. If they
+    // are no room for a frame, the arena stays closed.
+    const std::size_t record = (dma_arena::storage_bytes_for(bytes, unit) + 15) / 16 * 16;
+    if (record > bytes) return;
+    static_cast<void>(
+        arena_.open({.host = storage + record, .bytes = bytes - record}, unit, storage, record, 0));
+  }
   template <std::size_t Bytes>
   explicit frames(std::byte (&storage)[Bytes]) : frames(storage, Bytes) {}
-  ~frames() { FREEHCA_ASSERT(out_ == 0); }
+  ~frames() { FREEHCA_ASSERT(arena_.bytes_out() == 0); }
   frames(const frames&) = delete;
   frames& operator=(const frames&) = delete;
 
   /// Returns null if there is no room.
   void* take(std::size_t bytes) {
-    const std::size_t whole = (sizeof(head) + bytes + 15) / 16 * 16;
-    for (head** place = &free_; *place != nullptr; place = &(*place)->next) {
-      head* const found = *place;
-      if (found->bytes < whole) continue;
-      *place = found->next;
-      ++out_;
-      return found + 1;
-    }
-    if (whole > left_) return nullptr;
-    head* const made = static_cast<head*>(static_cast<void*>(at_));
-    at_ += whole;
-    left_ -= whole;
-    made->owner = this;
-    made->bytes = whole;
-    ++out_;
-    return made + 1;
+    const result<dma_region> run = arena_.allocate(sizeof(head) + bytes);
+    return run.ok() ? ::new (static_cast<void*>(run.value().host)) head{this, run.value()} + 1
+                    : nullptr;
   }
   static void give_back(void* frame) {
-    head* const it = static_cast<head*>(frame) - 1;
-    --it->owner->out_;
-    it->next = it->owner->free_;
-    it->owner->free_ = it;
+    const head& at = static_cast<head*>(frame)[-1];
+    at.owner->arena_.free(at.run);
   }
 
  private:
   struct alignas(16) head {
     frames* owner;
-    head* next;
-    std::size_t bytes;
+    dma_region run;
   };
-  std::byte* at_;
-  std::size_t left_;
-  head* free_ = nullptr;
-  std::size_t out_ = 0;
+  static constexpr std::size_t unit = 64;
+  dma_arena arena_;
 };
 
 /// attempt(x): co_await gives the result of x, or the outcome if x has no result. The task
