@@ -6,26 +6,13 @@ namespace freehca::easy {
 
 using layouts::qp_state;
 
-namespace {
-
-constexpr std::size_t prefix_bytes = 8;  // the subnet part of a GID
-
-bool is_given(const gid& of) {
-  return !(of == gid{});
-}
-
-bool same_subnet(const gid& a, const gid& b) {
-  return __builtin_memcmp(a.raw, b.raw, prefix_bytes) == 0;
-}
-
-}  // namespace
-
 address_attributes path_between(unsigned port, const peer& from, const peer& to) {
   address_attributes a;
   a.port = port;
   a.dlid = to.lid;
   a.sl = to.sl;
-  a.global = is_given(to.gid) && !same_subnet(from.gid, to.gid);
+  // The first half of a GID is the subnet. Without a GID, the peer is in the same subnet.
+  a.global = !(to.gid == gid{}) && __builtin_memcmp(from.gid.raw, to.gid.raw, 8) != 0;
   if (a.global) {
     a.dgid = to.gid;
     a.hop_limit = 255;  // chosen, it has no source; routers count down from it
@@ -96,6 +83,32 @@ void connecting::undo(status why) {
       pair->qp_state == qp_state::init)
     return end_work(why);
   move(pair->qp_state == qp_state::reset ? qp_state::init : qp_state::reset);
+}
+
+// ---- Closing.
+
+void closing::start(adapter& hca, const connection& what) {
+  if (!startable()) return;
+  if (connection_object* const p = claim(hca, what)) start(hca, *p);
+}
+
+void closing::start(adapter& hca, connection_object& what) {
+  begin_on(hca, what, &advance);
+  go_on(what);
+}
+
+void closing::go_on(connection_object& what) {
+  const verbs& objects = owner().objects();
+  part(destroy_).start(owner().objects(), what.last_made(objects));
+}
+
+void closing::advance(stepper& s, status outcome) noexcept {
+  auto& self = static_cast<closing&>(s);
+  connection_object* const p = self.found();
+  if (p == nullptr) return self.complete({});
+  if (outcome.ok()) outcome = self.stop_reason();
+  if (!outcome.ok()) return self.end_work(outcome);
+  self.go_on(*p);
 }
 
 }  // namespace freehca::easy

@@ -63,20 +63,13 @@ status adapter::close_objects() {
 
 namespace {
 
-/// The object that is destroyed next; null if another sequence works on the connection.
-const object_record* last_made(const verbs& in, connection_object& of) {
-  return of.worked_on ? nullptr : &of.last_made(in);
-}
-const object_record* last_made(const verbs&, memory_object& of) {
-  return &of;
-}
-
+/// Returns the newest element that can be destroyed now; null if there is none.
 template <class T, class Use>
 T* newest(const verbs& in, const list<T, Use>& all) {
-  for (T* p = all.back(); p != nullptr; p = all.previous(*p))
-    if (const object_record* const last = last_made(in, *p);
-        verbs::usable(last).ok() && last->users == 0)
-      return p;
+  for (T* p = all.back(); p != nullptr; p = all.previous(*p)) {
+    const device_object& last = p->last_made(in);
+    if (!p->worked_on && last.users == 0 && verbs::usable(&last).ok()) return p;
+  }
   return nullptr;
 }
 

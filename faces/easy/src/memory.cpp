@@ -4,14 +4,9 @@
 
 namespace freehca::easy {
 
-void allocating::start(adapter& hca, const program_memory& own, rights allowed, bool read_only) {
-  if (!startable()) return;
-  if (own.first == nullptr) return refuse(hca.objects(), driver_error::bad_argument);
-  begin_with(hca, own, allowed, read_only);
-}
-
 void allocating::begin_with(adapter& hca, const program_memory& own, rights allowed,
                             bool read_only) {
+  if (!startable()) return;
   if (!hca.up()) return refuse(hca.objects(), driver_error::bad_state);
   memory_attributes a;
   a.pd = hca.domain();

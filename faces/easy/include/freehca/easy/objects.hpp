@@ -32,6 +32,10 @@ struct memory_object : memory_region {
   program_memory memory;      ///< as the program sees it
   std::uint64_t address = 0;  ///< of the first byte in data entries
 
+  // As for connections. An operation that works on a region shows in the state of the region.
+  static constexpr bool worked_on = false;
+  device_object& last_made(const verbs&) { return *this; }
+
   status plan(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
 

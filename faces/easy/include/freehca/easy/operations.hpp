@@ -61,11 +61,14 @@ class allocating
     start(hca, own, allowed, read_only);
   }
   void start(adapter& hca, std::size_t bytes, rights allowed = rights::local) {
-    if (startable()) begin_with(hca, {.first = nullptr, .bytes = bytes}, allowed, false);
+    begin_with(hca, {.first = nullptr, .bytes = bytes}, allowed, false);
   }
-  /// For adapter::register_memory(). If `read_only` is true, the device only reads the memory.
+  /// For adapter::register_memory(). If `read_only` is true, the device only reads the memory. A
+  /// null pointer is refused as memory of no bytes.
   void start(adapter& hca, const program_memory& own, rights allowed = rights::local,
-             bool read_only = false);
+             bool read_only = false) {
+    begin_with(hca, own.first != nullptr ? own : program_memory{}, allowed, read_only);
+  }
   /// The memory, or the reason of the failure. Valid once done(), and until the memory is released.
   result<memory> value() const;
 
