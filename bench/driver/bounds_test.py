@@ -151,6 +151,18 @@ class Bounds(unittest.TestCase):
         )
 
 
+    def test_a_row_that_misses_its_bound_is_printed_and_may_not_become_worse(self):
+        name, most = next(iter(bounds.REACHED.items()))
+        reached = row(name, 1000, 1000 * most)
+        self.assertEqual([], list(bounds.above_ratio(reached)))
+        (line,) = bounds.above_bound([reached, row("post", 224, 46)])
+        self.assertIn(f"{name}: {most:.2f} of libmlx4's, bound 1.00: above it by", line)
+        (line,) = bounds.above_ratio(row(name, 1000, 1000 * most + 1))
+        self.assertIn("at most 1.00", line)
+        (line,) = bounds.above_bound([row(name, 1000, 1000)])
+        self.assertIn("take the row out of REACHED", line)
+
+
 class Page(unittest.TestCase):
     text = bounds.PAGE.read_text(encoding="utf-8")
 
@@ -158,7 +170,7 @@ class Page(unittest.TestCase):
         names = [n for n, _ in compare.DATA_PATH + compare.CALLS + compare.COUNTS]
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(sorted(names), sorted(bounds.recorded(self.text)))
-        for name in [*bounds.RATIOS, bounds.EVENT, *bounds.MAPPING]:
+        for name in [*bounds.RATIOS, bounds.EVENT, *bounds.MAPPING, *bounds.REACHED]:
             self.assertIn(name, names)
 
     def test_the_page_has_the_bounds(self):
