@@ -27,7 +27,7 @@ RATIOS = {
     "post and poll of a shared receive": 0.50,
     "completion event: arm to callback": 0.37,
 }
-# Rows that miss their bound. They are printed with it, and fail only if they become worse than this.
+# Rows that miss their bound. They are printed with it, and fail if they become worse than this.
 REACHED = {
     "deregister 1 MiB, the rest": 1.23,
     "deregister 1 MiB of the program, the rest": 1.23,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How many instructions Linux takes to map memory for the device and to keep it out of children, and
-// to end both. mapping.cpp replaces ioctl() and madvise() of the program for that.
+// How many instructions Linux takes to map memory for the device and to keep it out of children,
+// and to end both. mapping.cpp replaces ioctl() and madvise() of the program for that.
 #pragma once
 
 #include <cstdint>

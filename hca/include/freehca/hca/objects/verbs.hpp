@@ -188,9 +188,9 @@ class verbs {
   /// driver_error::bad_argument. Posts do not record what they refuse.
   refused_attribute& refused() { return refused_; }
 
-  /// find() and destroy() for an object of any kind. destroy_now() reports a null object as stale,
-  /// and refuses an object of the device (driver_error::bad_argument), because only an operation can
-  /// destroy it.
+  /// find() and destroy() for an object of any kind. destroy_now() reports a null object as stale.
+  /// It refuses an object of the device with driver_error::bad_argument, because only an operation
+  /// can destroy it.
   object_record* find(std::uint32_t index, std::uint32_t generation,
                       const kind_identity& expected) const;
   status destroy_now(object_record* object);
