@@ -150,7 +150,6 @@ class Bounds(unittest.TestCase):
             page=PAGE.replace("9,976", bounds.TO_RECORD),
         )
 
-
     def test_a_row_that_misses_its_bound_is_printed_and_may_not_become_worse(self):
         name, most = next(iter(bounds.REACHED.items()))
         reached = row(name, 1000, 1000 * most)
