@@ -153,6 +153,9 @@ blank > destroying: destroy | OP | adopt(object, phase::destroying
 destroying > live: refused | OP | keeps_object ? phase::live : phase::held_until_reset
 destroying > free: destroyed | OP | owner_->release(object); finish(outcome_so_far_)
 destroying > held_until_reset: refused, no user | OP | ? phase::live : phase::held_until_reset
+creating > held_until_reset: ended by a reset | OP | object.state = phase::held_until_reset;
+destroying > held_until_reset: ended by a reset | OP | object.state = phase::held_until_reset;
+destroying > reclaimable_blank: operation dropped | OP | ? phase::reclaimable : phase::reclaimable_
 destroying > doubtful_unwinding: not answered, no user | OP | = phase::doubtful_unwinding
 creating > reclaimable: operation dropped | OP | ? phase::reclaimable : phase::reclaimable_blank
 creating > reclaimable_blank: the same | OP | ? phase::reclaimable : phase::reclaimable_blank
