@@ -320,7 +320,8 @@ request_cost registrations(const idler& idle, const device& in, std::byte* of, s
 // ibv_reg_mr() pins and maps the pages in the same call of the kernel that registers them. What a
 // region without a page would take is estimated from regions of 1 page and of 256 pages.
 request_cost without_pages(const request_cost& one, const request_cost& all) {
-  constexpr double more_pages = region_bytes / 4096 - 1;
+  constexpr unsigned pages = region_bytes / 4096;
+  constexpr double more_pages = pages - 1;
   return {one.post - (all.post - one.post) / more_pages,
           one.poll - (all.poll - one.poll) / more_pages};
 }

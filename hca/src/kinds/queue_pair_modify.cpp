@@ -17,19 +17,19 @@ using namespace layouts;
 namespace {
 
 using attributes = connection_attributes;
-#define FREEHCA_ROW(member, field) \
-  FREEHCA_FIELD_AS(attributes, member, &field, attribute_id::member)
+#define FREEHCA_ROW(member, table, field) \
+  FREEHCA_FIELD_AS(attributes, member, &table::field, attribute_id::member)
 constexpr auto connection_fields = fields_of<qpc>(
-    FREEHCA_ROW(pkey_index, primary_path::pkey_index), FREEHCA_FIELD(attributes, qkey, &qpc::qkey),
-    FREEHCA_ROW(min_rnr_timer, qpc::min_rnr_nak), FREEHCA_ROW(reads_as_responder, qpc::rra_max),
+    FREEHCA_ROW(pkey_index, primary_path, pkey_index), FREEHCA_FIELD(attributes, qkey, &qpc::qkey),
+    FREEHCA_ROW(min_rnr_timer, qpc, min_rnr_nak), FREEHCA_ROW(reads_as_responder, qpc, rra_max),
     FREEHCA_FIELD(attributes, remote_read, &qpc::rre),
     FREEHCA_FIELD(attributes, remote_atomic, &qpc::rae),
-    FREEHCA_FIELD(attributes, remote_write, &qpc::rwe), FREEHCA_ROW(path_mtu, qpc::mtu),
-    FREEHCA_ROW(remote_qpn, qpc::remote_qpn), FREEHCA_ROW(receive_psn, qpc::next_rcv_psn),
-    FREEHCA_ROW(send_psn, qpc::next_send_psn), FREEHCA_ROW(reads_as_requester, qpc::sra_max),
-    FREEHCA_ROW(retry_count, qpc::retry_count), FREEHCA_ROW(rnr_retry, qpc::rnr_retry),
-    FREEHCA_ROW(ack_timeout, primary_path::ack_timeout),
-    FREEHCA_ROW(log_ack_request, qpc::ack_req_freq));
+    FREEHCA_FIELD(attributes, remote_write, &qpc::rwe), FREEHCA_ROW(path_mtu, qpc, mtu),
+    FREEHCA_ROW(remote_qpn, qpc, remote_qpn), FREEHCA_ROW(receive_psn, qpc, next_rcv_psn),
+    FREEHCA_ROW(send_psn, qpc, next_send_psn), FREEHCA_ROW(reads_as_requester, qpc, sra_max),
+    FREEHCA_ROW(retry_count, qpc, retry_count), FREEHCA_ROW(rnr_retry, qpc, rnr_retry),
+    FREEHCA_ROW(ack_timeout, primary_path, ack_timeout),
+    FREEHCA_ROW(log_ack_request, qpc, ack_req_freq));
 #undef FREEHCA_ROW
 
 consteval std::uint8_t row_at(std::size_t member) {

@@ -11,6 +11,8 @@ namespace freehca {
 
 template class easy::bringing<easy::opening, easy::connection, easy::moving>;
 template struct easy::attempt<easy::next_completion>;
+template class easy::object_sequence<object_operation>;
+template class easy::facade_operation<easy::tearing_down, easy::sequence>;
 template class easy::task<std::uint64_t>;
 
 easy::task<std::uint64_t> inner(easy::frames&, easy::adapter& hca);
