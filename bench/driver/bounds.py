@@ -92,10 +92,14 @@ def far_from_recorded(row, records, drivers, margin):
                     )
 
 
+def ratio_and_bound(row):
+    return row[OURS] / row[THEIRS], RATIOS.get(row["row"], RATIO)
+
+
 def above_ratio(row):
     """Empty, or a line if the ratio to libmlx4 is above its bound."""
     if OURS in row and THEIRS in row:
-        most, ratio = RATIOS.get(row["row"], RATIO), row[OURS] / row[THEIRS]
+        ratio, most = ratio_and_bound(row)
         if ratio > REACHED.get(row["row"], most):
             yield (
                 f"{row['row']}: {number(row[OURS])} is {ratio:.4f} of {THEIRS}'s"
@@ -108,7 +112,7 @@ def above_bound(rows):
     for row in rows:
         name = row["row"]
         if name in REACHED and OURS in row and THEIRS in row:
-            most, ratio = RATIOS.get(name, RATIO), row[OURS] / row[THEIRS]
+            ratio, most = ratio_and_bound(row)
             if ratio > most:
                 yield (
                     f"{name}: {ratio:.2f} of {THEIRS}'s, bound {most:.2f}: above it by"

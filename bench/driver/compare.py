@@ -263,7 +263,8 @@ def main():
     wrong = bounds.missed(data + counts, calls, page, bounds.EVENT_BEFORE)
     above = list(bounds.above_bound(data + counts + calls))
     holds = "all other bounds hold" if above else "all bounds hold"
-    print("\n".join([*above, ""]), end="")
+    for line in above:
+        print(line)
     print("\n".join(["", *(f"missed: {line}" for line in wrong)] if wrong else [holds]))
     if wrong:
         print("docs/bench-driver.md, Bounds: what they are, and how a new figure is recorded")

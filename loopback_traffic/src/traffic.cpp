@@ -13,14 +13,13 @@
 namespace freehca::loopback_traffic {
 namespace {
 
+using queues::grh_bytes;
 using queues::work_completion;
 using work_requests::send_opcode;
 
 constexpr std::size_t largest = std::size_t{1} << 20;
 constexpr unsigned window = 4;  // messages under way
 constexpr std::size_t slot_bytes = largest + 2 * message::guard + scattered_memory::page;
-/// What a datagram brings in front of its bytes: they go to the end of the slot.
-constexpr std::size_t grh_bytes = 40;
 
 // Messages of one kind and size, as many at a time as there are slots.
 class exchange {

@@ -102,7 +102,7 @@ void fill_in(const completion_view& from, ibv_wc& to) {
   to.vendor_err = from.vendor_syndrome;
   to.byte_len = from.byte_count;
   to.qp_num = from.qpn();
-  if (from.ok() && from.opcode >= work_opcode::receive) fill_in_receive(from, to);
+  if (from.ok() && from.is_receive()) fill_in_receive(from, to);
 }
 
 int take(completions& queue, int most, ibv_wc* to) {
