@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # demo_vfio_user.sh: builds freehca-device, which is the modelled adapter in a process of its own,
-# and hcactl-vfio-user, which is our driver in another; has the one drive the other, and compares
-# what both counted. Needs a compiler and Debian's -dev packages; no guest, no rights of root.
+# and hcactl-vfio-user, which is our driver in another process. hcactl-vfio-user drives the adapter.
+# The script compares the counters of both. It needs a compiler and Debian's -dev packages. It needs
+# no guest and no rights of root.
+# FREEHCA_DEMO_BUILD=FOLDER: a build folder that has both programs. Nothing is built.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -17,9 +19,12 @@ cd "$FREEHCA_ROOT"
 stages_begin demo-vfio-user
 
 timed "packages" need demo
-programs=(freehca-device hcactl-vfio-user)
-build_few_files "${programs[@]}"
-device=build/demo/vfio_user/freehca-device hcactl=build/demo/vfio_host/hcactl-vfio-user
+build=${FREEHCA_DEMO_BUILD:-build/demo}
+[[ -n ${FREEHCA_DEMO_BUILD:-} ]] || build_few_files freehca-device hcactl-vfio-user
+device=$build/vfio_user/freehca-device hcactl=$build/vfio_host/hcactl-vfio-user
+for program in "$device" "$hcactl"; do
+  [[ -x $program ]] || die "$program is not there; build it (cmake --build ${build@Q})"
+done
 
 folder=$(mktemp -d)
 server=
