@@ -23,6 +23,10 @@ void port_control::settled(lease&, const settlement& end, void* port) noexcept {
   if (!end.by_reset) p.open = end.answer.ok() ? p.requested : !p.requested;
 }
 
+void port_control::addresses_settled(lease&, const settlement&, void* port) noexcept {
+  static_cast<port_control*>(port)->changing = false;
+}
+
 bool device_ports::changing() const {
   for (const port_control& p : controls_)
     if (p.changing) return true;
@@ -90,7 +94,10 @@ unsigned device_ports::take_changed(std::uint64_t now) {
 }
 
 void device_ports::forget() {
-  for (port_control& p : controls_) p.open = false;
+  for (port_control& p : controls_) {
+    p.open = false;
+    p.addresses.forget();
+  }
   reading_ = 0;
   stale_ = 0;
   retry_at_ = 0;

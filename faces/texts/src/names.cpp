@@ -64,11 +64,13 @@ static_assert(tables.count == context_tables_count);
 constexpr text_row attributes(
     "completion queue entries\0send requests\0receives\0gather entries\0scatter entries\0"
     "bytes in a send WQE\0bytes in a receive WQE\0reads as responder\0reads as requester\0"
-    "bytes in a region\0pages in a fast region\0receives in the SRQ limit\0completion context\0"
+    "bytes in a region\0pages in a fast region\0MACs of a port\0VLANs of a port\0GIDs of a port\0"
+    "receives in the SRQ limit\0completion context\0"
     "port\0size of connection_attributes\0P_Key index\0path MTU code\0RNR timer code\0"
     "remote QPN\0receive PSN\0send PSN\0retry count\0RNR retry count\0ACK timeout code\0"
     "log2 of the packets between ACKs\0destination LID\0SL\0path bits\0static rate code\0"
-    "source GID index\0flow label\0log2 of the page size\0offset of a page address in its page\0"
+    "source GID index\0flow label\0link layer of a path\0destination MAC\0VLAN\0priority\0"
+    "source MAC index\0destination GID\0MAC of a port\0VLAN of a port\0GID of a port\0log2 of the page size\0offset of a page address in its page\0"
     "virtual address\0offset of the virtual address in its page\0"
     "remote right without local_write");
 static_assert(attributes.count == static_cast<unsigned>(attribute_id::remote_rights));

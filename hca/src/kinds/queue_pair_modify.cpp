@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include <freehca/layouts/bit_operations.hpp>
+#include <freehca/layouts/ethernet.hpp>
 
 namespace freehca {
 
@@ -134,6 +135,7 @@ status take_reads(attributes& a, std::uint32_t written, verbs& owner) {
 /// message, the counter.
 status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
   const capabilities& can = owner.adapter().capabilities();
+  const roce_path* const roce = a.address.roce();
   unsigned sl = 0, log_most_message = 13;
   if (has_peer) {
     const auto mtu = static_cast<unsigned>(a.path_mtu);
@@ -143,7 +145,7 @@ status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
     path.set<&address_vector::sl>(0);  // it is in sched_queue
     __builtin_memcpy(c.data() + row_of<&primary_path::force_loopback>.offset, path.data(),
                      path.size());
-    sl = a.address.sl;
+    if (roce == nullptr) sl = a.address.infiniband()->sl;
     log_most_message = bit_width(can.most_message_bytes) - 1;
   } else {
     // As in Linux 6.1: the largest MTU, and messages of 2^13 bytes, which is a packet with its GRH.
@@ -151,7 +153,8 @@ status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
     a.path_mtu = ib_mtu::mtu_4096;
   }
   c.set<&qpc::msg_max>(log_most_message);
-  c.set<&primary_path::sched_queue>(sched_queue_ib(a.address.port, sl));
+  if (roce != nullptr) FREEHCA_TRY(write_roce_path(owner, *roce, has_peer, c));
+  else c.set<&primary_path::sched_queue>(sched_queue_ib(a.address.port(), sl));
   // The last counter is the sink. Queue pairs without a counter of their own use it (Linux 6.1
   // MLX4_SINK_COUNTER_INDEX).
   const auto counters = static_cast<unsigned>(can.raw.get<&query_dev_cap::max_counters>());
@@ -167,7 +170,8 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
                      image<qp_mailbox>& mailbox) {
   verbs& owner = *pair.owner;
   const queue_pair_transition& how = pair.service->to[static_cast<unsigned>(to) - 1];
-  FREEHCA_TRY(check_port(owner, a.address.port));
+  FREEHCA_TRY(check_port(owner, a.address));
+  const bool ethernet = a.address.roce() != nullptr;
   image<qpc> c = common(pair, to);
   FREEHCA_TRY(take_reads(a, how.optional_fields, owner));
   if (to == qp_state::rtr)
@@ -175,8 +179,14 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
   FREEHCA_TRY(
       store(connection_fields, a, c, owner.refused(), row_at(offsetof(attributes, pkey_index)), 1));
   FREEHCA_TRY(store(connection_fields, a, c, owner.refused(), how.first, how.count));
+  if (ethernet && to == qp_state::rts &&
+      owner.adapter().capabilities().has(bmme_flag::roce_v1_v2))
+    // Linux mixes the two queue pair numbers. One of them is enough to tell connections apart.
+    c.set<&qpc::roce_entropy>(roce_v2_first_source_port | (pair.number & 0x3fff));
+  // On Ethernet the path of a queue pair without a peer has its source MAC.
+  const std::uint32_t path = ethernet && to == qp_state::rtr ? qp_optpar::primary_path : 0;
   mailbox = {};
-  mailbox.set<&qp_mailbox::opt_param_mask>(how.optional_fields);
+  mailbox.set<&qp_mailbox::opt_param_mask>(how.optional_fields | path);
   mailbox.set_bytes<&qp_mailbox::context>(c.data());
   return {};
 }

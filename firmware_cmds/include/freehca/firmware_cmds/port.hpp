@@ -3,6 +3,7 @@
 #pragma once
 
 #include <freehca/firmware_cmds/typed.hpp>
+#include <freehca/layouts/config_dev.hpp>
 #include <freehca/layouts/query_port.hpp>
 #include <freehca/layouts/set_port.hpp>
 
@@ -19,5 +20,20 @@ using close_port =
 /// mask of the port at any time.
 using set_port_ib = family<opcode::set_port, layouts::set_port_ib, nothing, object_kind::port,
                            traits_of(layouts::set_port_modifier::ib, exclusive)>;
+
+/// Changes one of the settings of an Ethernet port. Layout is the layout that `Selector` requires.
+template <class Layout, layouts::set_port_selector Selector>
+struct set_port_ethernet : family<opcode::set_port, Layout, nothing, object_kind::port,
+                                  traits_of(layouts::set_port_modifier::ethernet, exclusive)> {
+  static void aim(command_request& r, std::uint32_t port) {
+    set_port_ethernet::family::aim(r, port);
+    r.input_modifier = layouts::set_port_input_modifier(Selector, port);
+  }
+};
+
+/// Changes settings of the device, each by a bit of its own (u_*). They apply to all ports.
+using set_config_dev =
+    family<opcode::config_dev, layouts::config_dev, nothing, object_kind::none,
+           traits_of(layouts::config_dev_modifier::set, exclusive)>;
 
 }  // namespace freehca::commands

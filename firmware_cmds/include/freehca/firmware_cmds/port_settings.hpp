@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Commands that the driver does not send yet: settings of Ethernet ports, special queue pairs, and
-// MADs that came over the wire.
+// Commands that the driver does not send yet: special queue pairs, the detection of the link layer,
+// and MADs that came over the wire.
 #pragma once
 
 #include <freehca/firmware_cmds/mad.hpp>
@@ -57,16 +57,6 @@ struct config_mad_demux : family<opcode::mad_demux, layouts::mad_demux, nothing,
 /// QPs.
 struct conf_special_qp : family<opcode::conf_special_qp, nothing, nothing> {
   static void aim(command_request& r, std::uint32_t base_qpn) { r.input_modifier = base_qpn; }
-};
-
-/// Changes one of the settings of an Ethernet port. Layout is the layout that `Selector` requires.
-template <class Layout, layouts::set_port_selector Selector>
-struct set_port_ethernet : family<opcode::set_port, Layout, nothing, object_kind::port,
-                                  traits_of(layouts::set_port_modifier::ethernet, exclusive)> {
-  static void aim(command_request& r, std::uint32_t port) {
-    set_port_ethernet::family::aim(r, port);
-    r.input_modifier = layouts::set_port_input_modifier(Selector, port);
-  }
 };
 
 /// Detects the link layer of the cable. The immediate output is an image of layouts::sense_port.

@@ -12,11 +12,12 @@ namespace freehca {
 enum class attribute_id : std::uint8_t {
   none,
   completion_entries, sends, receives, gather, scatter, send_wqe_bytes, receive_wqe_bytes,
-  reads_as_responder, reads_as_requester, region_bytes, fast_pages, srq_limit,
+  reads_as_responder, reads_as_requester, region_bytes, fast_pages, mac_entries, vlan_entries,
+  gid_entries, srq_limit,
   completion_context, port, connection_bytes, pkey_index, path_mtu, min_rnr_timer, remote_qpn,
   receive_psn, send_psn, retry_count, rnr_retry, ack_timeout, log_ack_request, dlid, sl, path_bits,
-  static_rate, sgid_index, flow_label, log_page_bytes, page_offset, virtual_address, virtual_offset,
-  remote_rights
+  static_rate, sgid_index, flow_label, link_layer, dmac, vlan, priority, mac_index, dgid, port_mac,
+  port_vlan, port_gid, log_page_bytes, page_offset, virtual_address, virtual_offset, remote_rights
 };
 // clang-format on
 

@@ -177,7 +177,7 @@ class device {
   const freehca::platform& platform() const { return setup_.platform; }
   const freehca::budget& opened_with() const { return setup_.budget; }
   const freehca::capabilities& capabilities() const { return capabilities_; }
-  /// The last attribute that a port_operation refused with driver_error::bad_argument.
+  /// The last attribute that an operation on a port refused with driver_error::bad_argument.
   const refused_attribute& refused() const { return refused_; }
   channel& commands() { return control_.commands; }
   context_tables& contexts() { return control_.contexts; }
@@ -222,6 +222,11 @@ class device {
   /// ok. See port_operation.
   bool port_open(unsigned number) const { return ports_.control(number).open; }
 
+  /// The entries of the tables of Ethernet port 1 or 2, as far as the driver has written them.
+  const port_address_tables& addresses(unsigned number) const {
+    return ports_.control(number).addresses;
+  }
+
   device_info info() const;
   device_holdings holdings() const;
 
@@ -229,6 +234,7 @@ class device {
   struct steps;  // the functions of the bring-up table: src/steps.hpp
   friend struct steps;
   friend class port_operation;
+  friend class set_port_addresses;
   friend class verbs;
 
   /// An area of memory that is lent to the firmware as a whole: its own area, or the auxiliary

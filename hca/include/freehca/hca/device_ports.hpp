@@ -9,6 +9,7 @@
 #include <freehca/layouts/query_port.hpp>
 
 #include <freehca/hca/capabilities.hpp>
+#include <freehca/hca/port_addresses.hpp>
 #include <freehca/hca/ports.hpp>
 
 namespace freehca {
@@ -21,6 +22,9 @@ struct port_control {
   bool requested = false;  // the value of `open` if the command under way succeeds
   lease at_risk{lease_kind::mapping, 1, &port_control::settled, this};
   static void settled(lease& which, const settlement& end, void* port) noexcept;
+  port_address_tables addresses;
+  lease addresses_at_risk{lease_kind::mapping, 1, &port_control::addresses_settled, this};
+  static void addresses_settled(lease& which, const settlement& end, void* port) noexcept;
 };
 
 /// The ports of a device: their attributes, their states, and the set of ports that must be read

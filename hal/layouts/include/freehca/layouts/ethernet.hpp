@@ -23,6 +23,8 @@ inline constexpr std::uint16_t roce_v1 = 0x8915;
 }  // namespace ethertype
 
 inline constexpr std::uint16_t roce_v2_udp_port = 4791;
+/// The source ports of RoCE v2 are from here on (Linux 6.1 mlx4/qp.c mlx4_qp_roce_entropy).
+inline constexpr std::uint16_t roce_v2_first_source_port = 0xc000;
 inline constexpr std::uint8_t ip_protocol_tcp = 6;
 inline constexpr std::uint8_t ip_protocol_udp = 17;
 inline constexpr std::uint8_t ipv4_version = 4;

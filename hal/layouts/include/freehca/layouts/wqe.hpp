@@ -207,6 +207,11 @@ struct address_vector : address_vector_rows {
   static constexpr std::size_t bytes = 0x20;
 };
 
+/// The sl of an address vector on Ethernet, from the priority of a frame (hw/mlx4/ah.c).
+constexpr std::uint8_t sl_ethernet(unsigned priority) {
+  return static_cast<std::uint8_t>((priority & 7) << 1);
+}
+
 /// Datagram segment: an address vector and whom it reaches there. vlan: 0xffff for none in Linux,
 /// undefined in libmlx4 unless vlan_present.
 /// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_datagram_seg), rdma-core

@@ -5,20 +5,22 @@
 #include <cstdint>
 
 #include <freehca/hal/status.hpp>
+#include <freehca/layouts/qpc.hpp>
 #include <freehca/queues/address.hpp>
 
 #include <freehca/hca/capabilities.hpp>
 #include <freehca/hca/objects/handle.hpp>
+#include <freehca/hca/port_addresses.hpp>
 #include <freehca/hca/ports.hpp>
 
 namespace freehca {
 
-/// The path to the peer. If `global` is true, packets have a GRH, as between subnets.
-struct address_attributes {
+/// The path to the peer on InfiniBand. If `global` is true, packets have a GRH, as between subnets.
+struct infiniband_path {
   unsigned port = 1;
   std::uint16_t dlid = 0;
   std::uint8_t sl = 0;
-  std::uint8_t path_bits = 0;
+  std::uint8_t path_bits = 0;    ///< of the source LID
   std::uint8_t static_rate = 0;  ///< layouts::ib_rate; 0: the rate of the port
   bool force_loopback = false;
   bool global = false;
@@ -29,23 +31,77 @@ struct address_attributes {
   gid dgid{};
 };
 
+/// The path to the peer by RoCE. The type of the port's GID at `sgid_index` decides between RoCE v1
+/// and v2, and between IPv4 and IPv6. The port's tables have the GID, the MAC and the VLAN
+/// (set_port_addresses).
+struct roce_path {
+  unsigned port = 1;
+  std::uint64_t dmac = 0;            ///< destination MAC, see port_addresses
+  std::uint16_t vlan = no_vlan;      ///< 0 to 4094
+  std::uint8_t priority = 0;         ///< 0 to 7; without a VLAN, frames do not have it
+  std::uint8_t static_rate = 0;      ///< layouts::ib_rate; 0: the rate of the port
+  std::uint8_t sgid_index = 0;       ///< of the source GID
+  /// Of the source MAC. Datagrams have the source MAC of their queue pair, not of their address
+  /// handle.
+  std::uint8_t mac_index = 0;
+  std::uint8_t hop_limit = 64;       ///< or TTL; Linux 6.1 IPV6_DEFAULT_HOPLIMIT
+  std::uint8_t traffic_class = 0;    ///< or TOS
+  std::uint32_t flow_label = 0;      ///< 20 bits; not with IPv4
+  gid dgid{};                        ///< destination GID; of an IPv4 address: gid_of_ipv4()
+};
+
+/// The path to the peer: an infiniband_path or a roce_path. It must be of the port's link layer.
+class address_attributes {
+ public:
+  constexpr address_attributes(const infiniband_path& path = {}) : infiniband_(path) {}
+  constexpr address_attributes(const roce_path& path)
+      : roce_(path), link_(layouts::path_link::ethernet) {}
+
+  constexpr layouts::path_link link() const { return link_; }
+  constexpr unsigned port() const { return is_roce() ? roce_.port : infiniband_.port; }
+  constexpr void set_port(unsigned port) { (is_roce() ? roce_.port : infiniband_.port) = port; }
+  /// Null if the path is of the other link layer.
+  constexpr infiniband_path* infiniband() { return is_roce() ? nullptr : &infiniband_; }
+  constexpr const infiniband_path* infiniband() const { return is_roce() ? nullptr : &infiniband_; }
+  constexpr roce_path* roce() { return is_roce() ? &roce_ : nullptr; }
+  constexpr const roce_path* roce() const { return is_roce() ? &roce_ : nullptr; }
+
+ private:
+  constexpr bool is_roce() const { return link_ == layouts::path_link::ethernet; }
+
+  union {
+    infiniband_path infiniband_;
+    roce_path roce_;
+  };
+  layouts::path_link link_ = layouts::path_link::infiniband;
+};
+
 class verbs;
 
-/// Checks that queue pairs and address handles can use the port. Errors: driver_error::bad_argument
-/// (the port does not exist), ::unsupported (the port is not an InfiniBand port; the paths of other
-/// link layers have another format).
-status check_port(verbs& in, unsigned port);
+/// Checks that queue pairs and address handles can use the path's port. Error:
+/// driver_error::bad_argument (attribute_id::port: the port does not exist; ::link_layer: the path
+/// is not of the port's link layer; the value and the limit are the layouts::port_type of the path
+/// and of the port).
+status check_port(verbs& in, const address_attributes& path);
 
 /// Writes the path as an address vector without port and protection domain. All fields but the SL
 /// have the same places in the address path of a queue pair context. `to` has only zeros before.
-/// Error: driver_error::bad_argument (a field is out of its range, or the path is not allowed). A
-/// multicast DLID is allowed only if `to_groups_too` is true (datagrams) and the path is global.
-/// The caller has checked the port with check_port().
-status write_path(verbs& in, address_attributes way, bool to_groups_too,
+/// Error: driver_error::bad_argument (a field is out of its range, the path is not allowed, or a
+/// table of the port has no such GID, MAC or VLAN). A multicast DLID or MAC is allowed only if
+/// `to_groups_too` is true (datagrams). A multicast DLID also needs a global path. The caller has
+/// checked the port with check_port().
+status write_path(verbs& in, const address_attributes& path, bool to_groups_too,
                   layouts::image<layouts::address_vector>& to);
+
+/// Writes what the context of a queue pair on an Ethernet port has besides the fields of
+/// write_path(): link type, priority, VLAN, MACs and the RoCE version. The queue pair of datagrams
+/// has no peer: only port, source MAC and link type are written. Error: driver_error::bad_argument
+/// (attribute_id::mac_index: the MAC table of the port has no such entry).
+status write_roce_path(verbs& in, const roce_path& path, bool has_peer,
+                       layouts::image<layouts::qpc>& to);
 
 /// Writes the destination of datagrams of queue pairs of the protection domain. Errors:
 /// driver_error::stale_handle, and those of check_port() and write_path().
-status write_address(verbs& in, pd_handle pd, const address_attributes& way, queues::address& to);
+status write_address(verbs& in, pd_handle pd, const address_attributes& path, queues::address& to);
 
 }  // namespace freehca

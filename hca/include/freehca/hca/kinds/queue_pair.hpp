@@ -49,7 +49,7 @@ struct connection_attributes {
   std::uint32_t remote_qpn = 0;
   std::uint32_t receive_psn = 0;
   std::uint32_t reads_as_responder = 1;  ///< rounded up to a power of two
-  address_attributes address{};          ///< `port` is read from INIT on
+  address_attributes address{};          ///< its kind and its port are read from INIT on
   // RTS
   std::uint32_t send_psn = 0;
   std::uint32_t reads_as_requester = 1;  ///< rounded down to a power of two
@@ -122,7 +122,7 @@ using create_queue_pair = create_object<queue_pair>;
 using destroy_queue_pair = destroy_object<queue_pair>;
 
 /// Moves a queue pair to INIT, RTR, RTS, ERROR or RESET. Errors: driver_error::bad_state (there is
-/// no such transition from the present state), ::unsupported (the port is not an InfiniBand port).
+/// no such transition from the present state), and those of check_port() and write_path().
 /// A transition to RESET drops the completions of the queue pair that were not polled, and empties
 /// its rings. From RESET to RESET, no command is sent, because the firmware would refuse it, and
 /// the outcome is ok. There is no transition from RESET to ERROR. Both are as in Linux 6.1
