@@ -79,8 +79,7 @@ class measurement {
     a.remote_write = true;
     a.path_mtu = by_.adapter.port(1).active_mtu;
     a.remote_qpn = qpn;
-    a.address.port = 1;
-    a.address.dlid = by_.adapter.port(1).lid;
+    a.address = infiniband_path{.port = 1, .dlid = by_.adapter.port(1).lid};
     return a;
   }
 

@@ -349,8 +349,7 @@ class measurement {
     a.qkey = qkey;
     a.path_mtu = rig_.adapter.port(1).active_mtu;
     a.remote_qpn = qpn_of(objects(), q);
-    a.address.port = 1;
-    a.address.dlid = rig_.adapter.port(1).lid;
+    a.address = infiniband_path{.port = 1, .dlid = rig_.adapter.port(1).lid};
     for (const auto to :
          {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
       modify_queue_pair m;
@@ -407,7 +406,7 @@ class measurement {
     a.service = layouts::qp_service::ud;
     const qp_handle q = connected(make<queue_pair>(a));
     address_handle_attributes way{.pd = domain_};
-    way.address.dlid = rig_.adapter.port(1).lid;
+    way.address = infiniband_path{.dlid = rig_.adapter.port(1).lid};
     const auto made = objects().create<address_handle>(way);
     need(made.ok() ? status() : made.error(), "address handle");
     for (send_datagram& d : datagrams_)

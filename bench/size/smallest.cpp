@@ -77,7 +77,7 @@ status connect(qp_handle q, std::uint32_t remote_qpn, std::uint16_t dlid) {
   connection_attributes a;
   a.remote_write = true;
   a.remote_qpn = remote_qpn;
-  a.address.dlid = dlid;
+  a.address = infiniband_path{.dlid = dlid};
   for (const auto to : {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
     modify_queue_pair m;
     m.start(it->objects, q, to, a);

@@ -51,7 +51,8 @@ status scene::open() {
   for (unsigned i = 0; i < 2; ++i) FREEHCA_TRY(connect(i));
   if (plan_.service != qp_service::ud) return {};
   const auto way = with_.objects().create<address_handle>(
-      {.pd = domain_, .address = {.port = with_.where().port, .dlid = with_.port().lid}});
+      {.pd = domain_,
+       .address = infiniband_path{.port = with_.where().port, .dlid = with_.port().lid}});
   if (!way.ok()) return way.error();
   way_ = way.value();
   return {};
@@ -100,8 +101,7 @@ status scene::move(unsigned i, qp_state to) {
   a.remote_qpn = qpn_of(with_.objects(), sides_[1 - i].queue);
   a.receive_psn = 0x100 + i;
   a.send_psn = 0x101 - i;
-  a.address.port = with_.where().port;
-  a.address.dlid = with_.port().lid;
+  a.address = infiniband_path{.port = with_.where().port, .dlid = with_.port().lid};
   a.retry_count = retries;
   a.rnr_retry = rnr_retries;
   a.ack_timeout = timeout_67_ms;

@@ -38,7 +38,7 @@ status connect(blocking::session& session, qp_handle pair, qp_handle peer) {
   a.remote_write = true;
   a.path_mtu = port.active_mtu;
   a.remote_qpn = qpn_of(session.adapter().objects(), peer);
-  a.address.dlid = port.lid;
+  a.address = infiniband_path{.dlid = port.lid};
   for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
     modify_queue_pair modify;
     modify.start(session.adapter().objects(), pair, to, a);

@@ -62,7 +62,7 @@ struct worker {
       connection_attributes a;
       a.remote_write = true;
       a.remote_qpn = qpn_of(objects, pair[1 - i].made());
-      a.address.dlid = lid;
+      a.address = infiniband_path{.dlid = lid};
       using layouts::qp_state;
       for (const auto to : {qp_state::init, qp_state::rtr, qp_state::rts})
         FREEHCA_TRY(run(modify_queue_pair(), pair[i].made(), to, a));

@@ -40,7 +40,9 @@ gid gid_of_ipv4(std::uint32_t address) {
   return g;
 }
 
-bool is_ipv4(const gid& g) { return __builtin_memcmp(g.raw, ipv4_prefix, sizeof ipv4_prefix) == 0; }
+bool is_ipv4(const gid& g) {
+  return __builtin_memcmp(g.raw, ipv4_prefix, sizeof ipv4_prefix) == 0;
+}
 
 bool is_multicast(const gid& g) {
   return is_ipv4(g) ? g.raw[12] >= 224 && g.raw[12] < 240 : g.raw[0] == 0xff;

@@ -42,7 +42,8 @@ status loopback::open_shared(unsigned requests) {
   }
   if (!datagrams()) return {};
   const auto peer = objects().create<address_handle>(
-      {.pd = domain_, .address = {.port = how_.port, .dlid = hca().port(how_.port).lid}});
+      {.pd = domain_,
+       .address = infiniband_path{.port = how_.port, .dlid = hca().port(how_.port).lid}});
   if (!peer.ok()) return peer.error();
   peer_ = peer.value();
   return {};
@@ -91,8 +92,7 @@ status loopback::connect(unsigned i) {
   a.receive_psn = 0x100 + i;
   a.send_psn = 0x101 - i;
   a.reads_as_responder = a.reads_as_requester = 4;
-  a.address.port = how_.port;
-  a.address.dlid = port.lid;
+  a.address = infiniband_path{.port = how_.port, .dlid = port.lid};
   for (const auto to : {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
     modify_queue_pair m;
     m.start(objects(), sides_[i].queue, to, a);

@@ -138,8 +138,7 @@ status owner_traffic::connect() {
     a.remote_qpn = qpn_of(*objects_, queues_[1 - i]);
     a.receive_psn = 0x100 + i;
     a.send_psn = 0x101 - i;
-    a.address.port = static_cast<decltype(a.address.port)>(at_.port);
-    a.address.dlid = at_.lid;
+    a.address = infiniband_path{.port = static_cast<unsigned>(at_.port), .dlid = at_.lid};
     using layouts::qp_state;
     for (const auto to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
       modify_queue_pair m;

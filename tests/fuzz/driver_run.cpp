@@ -409,8 +409,7 @@ class driver_run final : public target {
     a.remote_read = a.remote_write = true;
     a.path_mtu = layouts::ib_mtu::mtu_1024;
     a.remote_qpn = qpn;
-    a.address.port = 1;
-    a.address.dlid = device_.port(1).lid;
+    a.address = infiniband_path{.port = 1, .dlid = device_.port(1).lid};
     return a;
   }
 

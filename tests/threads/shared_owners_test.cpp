@@ -135,7 +135,7 @@ struct connected_pair {
       a.remote_write = true;
       a.path_mtu = port.active_mtu;
       a.remote_qpn = qpn_of(objects, pair[1 - i].made());
-      a.address.dlid = port.lid;
+      a.address = infiniband_path{.dlid = port.lid};
       using layouts::qp_state;
       for (const auto to : {qp_state::init, qp_state::rtr, qp_state::rts})
         control.run(objects, modify_queue_pair(), pair[i].made(), to, a);

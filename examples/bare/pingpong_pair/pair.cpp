@@ -50,8 +50,7 @@ status pair::meet(const pair_order& o) {
   a.remote_qpn = o.to.qpn;
   a.receive_psn = o.to.psn;
   a.send_psn = psn_;
-  a.address.port = port_;
-  a.address.dlid = o.to.lid;
+  a.address = infiniband_path{.port = port_, .dlid = o.to.lid};
   FREEHCA_TRY(connect(side_, a));
   if (datagrams()) FREEHCA_TRY(make_way(o.to.lid));
   return receive(side_, o.size);

@@ -73,8 +73,8 @@ status players::connect(const side& s, const connection_attributes& a) {
 }
 
 status players::make_way(std::uint16_t lid) {
-  const auto way =
-      verbs_.create<address_handle>({.pd = domain_, .address = {.port = port_, .dlid = lid}});
+  const auto way = verbs_.create<address_handle>(
+      {.pd = domain_, .address = infiniband_path{.port = port_, .dlid = lid}});
   if (!way.ok()) return way.error();
   way_ = way.value();
   return {};

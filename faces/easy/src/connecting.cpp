@@ -6,8 +6,8 @@ namespace freehca::easy {
 
 using layouts::qp_state;
 
-address_attributes path_between(unsigned port, const peer& from, const peer& to) {
-  address_attributes a;
+infiniband_path path_between(unsigned port, const peer& from, const peer& to) {
+  infiniband_path a;
   a.port = port;
   a.dlid = to.lid;
   a.sl = to.sl;

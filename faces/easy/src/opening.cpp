@@ -128,7 +128,7 @@ status opening::describe() {
   settings.qkey = how_.qkey;
   settings.send_psn = self.psn;
   settings.pkey_index = how_.pkey_index;
-  settings.address.port = how_.port;
+  settings.address = infiniband_path{.port = how_.port};
   return {};
 }
 

@@ -101,7 +101,8 @@ requires(!device_kind<K>) status destroy_now(verbs& in, handle<K> which) {
 #define ROW(space, name) ROW_AT(name, space::name)
 
 constexpr auto path_rows = [] {
-  using attributes = address_attributes;
+  // address_attributes begins with it. Lists have no attributes of RoCE yet.
+  using attributes = infiniband_path;
   return attributes_of<attributes>(
       {ROW(path, port), ROW(path, dlid), ROW(path, sl), ROW(path, path_bits),
        ROW(path, static_rate), ROW(path, force_loopback), ROW(path, global), ROW(path, sgid_index),

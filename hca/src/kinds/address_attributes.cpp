@@ -31,12 +31,11 @@ constexpr auto infiniband_fields = fields_of<address_vector>(
 #undef FREEHCA_ROW
 #define FREEHCA_ROW(member, field) \
   FREEHCA_FIELD_AS(roce_path, member, &address_vector::field, attribute_id::member)
-constexpr auto roce_fields =
-    fields_of<address_vector>(FREEHCA_ROW(static_rate, static_rate),
-                              FREEHCA_ROW(sgid_index, mgid_index),
-                              FREEHCA_ROW(flow_label, flow_label),
-                              FREEHCA_FIELD(roce_path, hop_limit, &address_vector::hop_limit),
-                              FREEHCA_FIELD(roce_path, traffic_class, &address_vector::tclass));
+constexpr auto roce_fields = fields_of<address_vector>(
+    FREEHCA_ROW(static_rate, static_rate), FREEHCA_ROW(sgid_index, mgid_index),
+    FREEHCA_ROW(flow_label, flow_label),
+    FREEHCA_FIELD(roce_path, hop_limit, &address_vector::hop_limit),
+    FREEHCA_FIELD(roce_path, traffic_class, &address_vector::tclass));
 #undef FREEHCA_ROW
 
 /// The code of a static rate in address paths and address vectors. If the device does not support

@@ -179,8 +179,7 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
   FREEHCA_TRY(
       store(connection_fields, a, c, owner.refused(), row_at(offsetof(attributes, pkey_index)), 1));
   FREEHCA_TRY(store(connection_fields, a, c, owner.refused(), how.first, how.count));
-  if (ethernet && to == qp_state::rts &&
-      owner.adapter().capabilities().has(bmme_flag::roce_v1_v2))
+  if (ethernet && to == qp_state::rts && owner.adapter().capabilities().has(bmme_flag::roce_v1_v2))
     // Linux mixes the two queue pair numbers. One of them is enough to tell connections apart.
     c.set<&qpc::roce_entropy>(roce_v2_first_source_port | (pair.number & 0x3fff));
   // On Ethernet the path of a queue pair without a peer has its source MAC.

@@ -11,7 +11,7 @@
 namespace freehca::ibverbs {
 
 address_attributes address_of(const ibv_ah_attr& from) {
-  address_attributes to;
+  infiniband_path to;
   to.port = from.port_num;
   to.dlid = from.dlid;
   to.sl = from.sl;

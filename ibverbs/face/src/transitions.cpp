@@ -85,7 +85,7 @@ connection_attributes connection_of(const ibv_qp_attr& from) {
   to.receive_psn = from.rq_psn;
   to.reads_as_responder = from.max_dest_rd_atomic;
   to.address = address_of(from.ah_attr);
-  to.address.port = from.port_num;
+  to.address.set_port(from.port_num);
   to.send_psn = from.sq_psn;
   to.reads_as_requester = from.max_rd_atomic;
   to.retry_count = from.retry_cnt;

@@ -32,11 +32,11 @@ template struct attribute_name<std::uint64_t>;
 template struct attribute_name<gid>;
 
 /// A list is read into a struct by the rows of its attribute_table.
-status read_a_path(const attribute_list& list, address_attributes& to) {
-  static constexpr auto known = attributes_of<address_attributes>(
-      {required(FREEHCA_ATTRIBUTE(address_attributes, dlid, path::dlid)),
-       FREEHCA_ATTRIBUTE(address_attributes, dgid, path::dgid)});
-  static_assert(std::same_as<decltype(known), const attribute_table<address_attributes, 2>>);
+status read_a_path(const attribute_list& list, infiniband_path& to) {
+  static constexpr auto known = attributes_of<infiniband_path>(
+      {required(FREEHCA_ATTRIBUTE(infiniband_path, dlid, path::dlid)),
+       FREEHCA_ATTRIBUTE(infiniband_path, dgid, path::dgid)});
+  static_assert(std::same_as<decltype(known), const attribute_table<infiniband_path, 2>>);
   return read(list, known, to);
 }
 

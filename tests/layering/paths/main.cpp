@@ -30,8 +30,7 @@ connection_attributes to_itself(bench::rig& rig, qp_handle pair) {
   a.remote_write = true;
   a.path_mtu = rig.adapter.port(1).active_mtu;
   a.remote_qpn = qpn_of(rig.objects, pair);
-  a.address.port = 1;
-  a.address.dlid = rig.adapter.port(1).lid;
+  a.address = infiniband_path{.port = 1, .dlid = rig.adapter.port(1).lid};
   return a;
 }
 

@@ -12,7 +12,7 @@ using layouts::address_vector_rows;
 struct address_handle_test : ::testing::Test {
   testing::verbs_rig rig{testing::exact()};
   pd_handle domain = rig.objects.create<protection_domain>().value();
-  address_attributes way{.port = 2, .dlid = 0x1234, .sl = 3, .path_bits = 5};
+  infiniband_path way{.port = 2, .dlid = 0x1234, .sl = 3, .path_bits = 5};
 
   status refusal() {
     const auto made = rig.objects.create<address_handle>({.pd = domain, .address = way});
@@ -59,20 +59,20 @@ TEST_F(address_handle_test, a_place_that_was_used_before_has_nothing_of_that) {
 }
 
 TEST_F(address_handle_test, ways_that_are_none_are_refused) {
-  const address_attributes good = way;
+  const infiniband_path good = way;
   const auto refused = [&](auto spoil) {
     way = good;
     spoil(way);
     return refusal().is(driver_error::bad_argument);
   };
-  EXPECT_TRUE(refused([](address_attributes& w) { w.port = 0; }));
-  EXPECT_TRUE(refused([](address_attributes& w) { w.port = 3; }));
-  EXPECT_TRUE(refused([](address_attributes& w) { w.dlid = 0; }));
-  EXPECT_TRUE(refused([](address_attributes& w) { w.sl = 16; }));
-  EXPECT_TRUE(refused([](address_attributes& w) { w.path_bits = 128; }));
-  EXPECT_TRUE(refused([](address_attributes& w) { w.static_rate = 200; }));
-  EXPECT_TRUE(refused([](address_attributes& w) { w.flow_label = 1u << 20; }));
-  EXPECT_TRUE(refused([](address_attributes& w) { w.dlid = 0xc001; })) << "a group has a GID";
+  EXPECT_TRUE(refused([](infiniband_path& w) { w.port = 0; }));
+  EXPECT_TRUE(refused([](infiniband_path& w) { w.port = 3; }));
+  EXPECT_TRUE(refused([](infiniband_path& w) { w.dlid = 0; }));
+  EXPECT_TRUE(refused([](infiniband_path& w) { w.sl = 16; }));
+  EXPECT_TRUE(refused([](infiniband_path& w) { w.path_bits = 128; }));
+  EXPECT_TRUE(refused([](infiniband_path& w) { w.static_rate = 200; }));
+  EXPECT_TRUE(refused([](infiniband_path& w) { w.flow_label = 1u << 20; }));
+  EXPECT_TRUE(refused([](infiniband_path& w) { w.dlid = 0xc001; })) << "a group has a GID";
   way = good;
   const auto stale = rig.objects.create<address_handle>({.address = way});
   EXPECT_TRUE(!stale.ok() && stale.error().is(driver_error::stale_handle));

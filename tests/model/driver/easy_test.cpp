@@ -244,7 +244,7 @@ TEST_F(program, a_peer_in_another_subnet_is_sent_to_with_a_grh) {
   there.gid.raw[7] ^= 1;
   there.lid = 0x77;  // of the router
   there.sl = 5;
-  const address_attributes way = easy::path_between(2, ud.self, there);
+  const infiniband_path way = easy::path_between(2, ud.self, there);
   EXPECT_TRUE(way.global);
   EXPECT_EQ(way.dgid, there.gid);
   EXPECT_EQ(way.dlid, 0x77);

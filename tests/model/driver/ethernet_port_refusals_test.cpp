@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A path over an Ethernet port is refused by every layer, before any command.
+// An InfiniBand path over an Ethernet port is refused by every layer, before any command.
 #include "easy_rig.hpp"
 #include "rc_pair.hpp"
 
@@ -43,11 +43,11 @@ TEST_P(ethernet_port, is_refused_as_a_path_of_queue_pairs_and_addresses) {
     ASSERT_TRUE(rig.await(qp).ok());
     connection_attributes a;
     a.remote_qpn = qpn_of(rig.objects, qp.made());
-    a.address.dlid = 1;
-    a.address.global = true;
-    a.address.dgid.raw[0] = 0xfe;
+    infiniband_path path{.dlid = 1, .global = true};
+    path.dgid.raw[0] = 0xfe;
     const auto move = [&](qp_state to, unsigned port) {
-      a.address.port = port;
+      path.port = port;
+      a.address = path;
       const std::uint64_t before = sent(rig.adapter);
       modify_queue_pair m;
       m.start(rig.objects, qp.made(), to, a);
@@ -57,12 +57,13 @@ TEST_P(ethernet_port, is_refused_as_a_path_of_queue_pairs_and_addresses) {
       }
       return s;
     };
-    EXPECT_TRUE(move(qp_state::init, 1).is(driver_error::unsupported));
+    EXPECT_TRUE(move(qp_state::init, 1).is(driver_error::bad_argument));
+    EXPECT_EQ(rig.objects.refused().what, attribute_id::link_layer);
     EXPECT_TRUE(move(qp_state::init, 0).is(driver_error::bad_argument));
     EXPECT_TRUE(move(qp_state::init, 3).is(driver_error::bad_argument));
     EXPECT_EQ(move(qp_state::init, 2).ok(), second_is_infiniband);
     if (second_is_infiniband) {
-      EXPECT_TRUE(move(qp_state::rtr, 1).is(driver_error::unsupported));
+      EXPECT_TRUE(move(qp_state::rtr, 1).is(driver_error::bad_argument));
       EXPECT_TRUE(move(qp_state::rtr, 2).ok());
     }
     destroy_queue_pair d;
@@ -70,10 +71,14 @@ TEST_P(ethernet_port, is_refused_as_a_path_of_queue_pairs_and_addresses) {
     EXPECT_TRUE(rig.await(d).ok());
   }
   const auto address = [&](unsigned port) {
-    return rig.objects.create<address_handle>({.pd = domain, .address = {.port = port, .dlid = 1}});
+    return rig.objects.create<address_handle>(
+        {.pd = domain, .address = infiniband_path{.port = port, .dlid = 1}});
   };
   ASSERT_FALSE(address(1).ok());
-  EXPECT_TRUE(address(1).error().is(driver_error::unsupported));
+  EXPECT_TRUE(address(1).error().is(driver_error::bad_argument));
+  EXPECT_EQ(rig.objects.refused().what, attribute_id::link_layer);
+  EXPECT_EQ(rig.objects.refused().value, static_cast<unsigned>(layouts::port_type::ib));
+  EXPECT_EQ(rig.objects.refused().limit, static_cast<unsigned>(layouts::port_type::ethernet));
   EXPECT_TRUE(address(3).error().is(driver_error::bad_argument));
   const auto second = address(2);
   ASSERT_EQ(second.ok(), second_is_infiniband);

@@ -30,7 +30,7 @@ struct armed_queues {
       pairs.push_back(qp.made());
       connection_attributes a;
       a.remote_qpn = qpn_of(rig.objects, qp.made());
-      a.address.dlid = rig.adapter.port(1).lid;
+      a.address = infiniband_path{.dlid = rig.adapter.port(1).lid};
       for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
         modify_queue_pair m;
         m.start(rig.objects, qp.made(), to, a);

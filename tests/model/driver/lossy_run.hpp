@@ -152,7 +152,7 @@ class lossy_run : lossy_memory {
     *reinterpret_cast<std::uint64_t*>(s.buffer->at(counter_at)) = 0;
     if (p.service == layouts::qp_service::ud) {
       const auto to = hosts_[h].objects.create<address_handle>(
-          {.pd = domains_[h], .address = {.dlid = hosts_[1 - h].lid()}});
+          {.pd = domains_[h], .address = infiniband_path{.dlid = hosts_[1 - h].lid()}});
       EXPECT_TRUE(to.ok());
       s.peer = to.value();
     }
@@ -176,7 +176,7 @@ class lossy_run : lossy_memory {
     a.receive_psn = p.first_psn[1 - h];
     a.send_psn = p.first_psn[h];
     a.reads_as_responder = a.reads_as_requester = p.reads;
-    a.address.dlid = hosts_[1 - h].lid();
+    a.address = infiniband_path{.dlid = hosts_[1 - h].lid()};
     a.retry_count = p.retry_count;
     a.rnr_retry = p.rnr_retry;
     a.ack_timeout = p.ack_timeout;

@@ -116,7 +116,7 @@ class object_world {
     auto op = std::make_shared<modify_queue_pair>();
     connection_attributes a;
     a.remote_qpn = qpn_of(rig.objects, qps[i]);
-    a.address.dlid = rig.adapter.port(1).lid;
+    a.address = infiniband_path{.dlid = rig.adapter.port(1).lid};
     op->start(rig.objects, qps[i], to, a);
     keep_.emplace_back([] {});
     return op;

@@ -266,12 +266,12 @@ TEST_F(objects_test, only_transitions_that_exist) {
   EXPECT_TRUE(pair.move(0, qp_state::rtr).is(driver_error::bad_state));
   EXPECT_TRUE(pair.move(0, qp_state::error).is(driver_error::bad_state));
   auto a = pair.attributes(0);
-  a.address.port = 3;
+  a.address.infiniband()->port = 3;
   EXPECT_TRUE(pair.move(0, qp_state::init, a).is(driver_error::bad_argument));
   ASSERT_TRUE(pair.move(0, qp_state::init).ok());
   EXPECT_TRUE(pair.move(0, qp_state::rts).is(driver_error::bad_state));
   a = pair.attributes(0);
-  a.address.dlid = 0;
+  a.address.infiniband()->dlid = 0;
   EXPECT_TRUE(pair.move(0, qp_state::rtr, a).is(driver_error::bad_argument));
   a = pair.attributes(0);
   a.reads_as_responder = 1000;
@@ -303,7 +303,7 @@ TEST_F(objects_test, the_context_is_what_was_asked_for) {
   EXPECT_EQ(c.get<&layouts::qpc::rra_max>(), 2u);
   EXPECT_EQ(c.get<&layouts::qpc::min_rnr_nak>(), 12u);
   EXPECT_EQ(c.get<&layouts::primary_path::ack_timeout>(), 14u);
-  EXPECT_EQ(c.get<&layouts::primary_path::rlid>(), asked.address.dlid);
+  EXPECT_EQ(c.get<&layouts::primary_path::rlid>(), asked.address.infiniband()->dlid);
   EXPECT_TRUE(c.get<&layouts::qpc::rre>() && c.get<&layouts::qpc::rwe>());
 }
 
@@ -458,7 +458,7 @@ TEST_F(objects_test, an_overrun_is_told_and_the_queue_can_be_destroyed) {
   ASSERT_TRUE(small.await(third).ok());
   connection_attributes a = pair.attributes(0);
   a.remote_qpn = qpn_of(small.objects, pair.queue[1]);
-  a.address.force_loopback = true;
+  a.address.infiniband()->force_loopback = true;
   for (const auto to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
     modify_queue_pair change;
     change.start(small.objects, third.made(), to, a);

@@ -94,7 +94,7 @@ class rc_pair_of {
     a.receive_psn = 0x100 + i;
     a.send_psn = 0x101 - i;
     a.reads_as_responder = a.reads_as_requester = 4;
-    a.address.dlid = rig_.adapter.port(1).lid;
+    a.address = infiniband_path{.dlid = rig_.adapter.port(1).lid};
     a.qkey = qkey;
     return a;
   }

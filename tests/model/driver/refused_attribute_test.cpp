@@ -137,8 +137,9 @@ TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
     using to = connection_attributes;
     constexpr std::uint64_t size = sizeof(to), psn = 0xffffff;
     expect(move(qp_state::init, [](to& a) { a.bytes = 1; }), id::connection_bytes, 1, size);
-    expect(move(qp_state::init, [](to& a) { a.address.port = 0; }), id::port, 0, 1);
-    expect(move(qp_state::init, [](to& a) { a.address.port = 3; }), id::port, 3, can.ports);
+    expect(move(qp_state::init, [](to& a) { a.address.infiniband()->port = 0; }), id::port, 0, 1);
+    expect(move(qp_state::init, [](to& a) { a.address.infiniband()->port = 3; }), id::port, 3,
+           can.ports);
     expect(move(qp_state::init, [](to& a) { a.pkey_index = 128; }), id::pkey_index, 128, 127);
     ASSERT_TRUE(pair.move(0, qp_state::init).ok());
     const auto rtr = [&](auto spoil) { return move(qp_state::rtr, spoil); };
@@ -148,14 +149,15 @@ TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
     expect(rtr([](to& a) { a.receive_psn = 1u << 24; }), id::receive_psn, 1u << 24, psn);
     expect(rtr([](to& a) { a.reads_as_responder = 1000; }), id::reads_as_responder, 1000,
            can.most_reads_as_responder);
-    expect(rtr([](to& a) { a.address.dlid = 0; }), id::dlid, 0, 1);
-    expect(rtr([](to& a) { a.address.dlid = 0xc000; }), id::dlid, 0xc000, 0xbfff);
-    expect(rtr([](to& a) { a.address.sl = 16; }), id::sl, 16, 15);
-    expect(rtr([](to& a) { a.address.path_bits = 128; }), id::path_bits, 128, 127);
-    expect(rtr([](to& a) { a.address.static_rate = 200; }), id::static_rate, 200,
+    expect(rtr([](to& a) { a.address.infiniband()->dlid = 0; }), id::dlid, 0, 1);
+    expect(rtr([](to& a) { a.address.infiniband()->dlid = 0xc000; }), id::dlid, 0xc000, 0xbfff);
+    expect(rtr([](to& a) { a.address.infiniband()->sl = 16; }), id::sl, 16, 15);
+    expect(rtr([](to& a) { a.address.infiniband()->path_bits = 128; }), id::path_bits, 128, 127);
+    expect(rtr([](to& a) { a.address.infiniband()->static_rate = 200; }), id::static_rate, 200,
            static_cast<unsigned>(layouts::ib_rate::gbps_100));
-    expect(rtr([](to& a) { a.address.sgid_index = 128; }), id::sgid_index, 128, 127);
-    expect(rtr([](to& a) { a.address.flow_label = 1u << 20; }), id::flow_label, 1u << 20, 0xfffff);
+    expect(rtr([](to& a) { a.address.infiniband()->sgid_index = 128; }), id::sgid_index, 128, 127);
+    expect(rtr([](to& a) { a.address.infiniband()->flow_label = 1u << 20; }), id::flow_label,
+           1u << 20, 0xfffff);
     ASSERT_TRUE(pair.move(0, qp_state::rtr).ok());
     const auto rts = [&](auto spoil) { return move(qp_state::rts, spoil); };
     expect(rts([](to& a) { a.send_psn = 1u << 24; }), id::send_psn, 1u << 24, psn);

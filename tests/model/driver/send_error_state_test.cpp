@@ -22,7 +22,7 @@ class after_an_error : public ::testing::TestWithParam<qp_service> {
     if (GetParam() != qp_service::ud) return;
     way = rig.objects
               .create<address_handle>(
-                  {.pd = pair.domain, .address = {.dlid = rig.adapter.port(1).lid}})
+                  {.pd = pair.domain, .address = infiniband_path{.dlid = rig.adapter.port(1).lid}})
               .value();
   }
   ~after_an_error() override {

@@ -103,7 +103,7 @@ struct datagram_test : services_test {
   datagram_test() {
     make({.service = qp_service::ud, .sends = 8, .receives = 8, .gather = 3, .inline_bytes = 64});
     const auto made = rig.objects.create<address_handle>(
-        {.pd = pair->domain, .address = {.dlid = rig.adapter.port(1).lid}});
+        {.pd = pair->domain, .address = infiniband_path{.dlid = rig.adapter.port(1).lid}});
     EXPECT_TRUE(made.ok());
     peer = made.value();
   }

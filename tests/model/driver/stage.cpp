@@ -243,7 +243,7 @@ stage::started stage::move_queue(qp_state to) {
   auto op = std::make_shared<modify_queue_pair>();
   connection_attributes a;
   a.remote_qpn = qpn_of(rig.objects, queue_);
-  a.address.dlid = rig.adapter.port(1).lid;
+  a.address = infiniband_path{.dlid = rig.adapter.port(1).lid};
   op->start(rig.objects, queue_, to, a);
   return op;
 }

@@ -32,8 +32,7 @@ struct set_port_ethernet : family<opcode::set_port, Layout, nothing, object_kind
 };
 
 /// Changes settings of the device, each by a bit of its own (u_*). They apply to all ports.
-using set_config_dev =
-    family<opcode::config_dev, layouts::config_dev, nothing, object_kind::none,
-           traits_of(layouts::config_dev_modifier::set, exclusive)>;
+using set_config_dev = family<opcode::config_dev, layouts::config_dev, nothing, object_kind::none,
+                              traits_of(layouts::config_dev_modifier::set, exclusive)>;
 
 }  // namespace freehca::commands

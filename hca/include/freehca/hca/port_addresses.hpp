@@ -23,7 +23,9 @@ inline constexpr std::uint16_t no_vlan = 0xffff;
 
 inline constexpr std::uint64_t most_mac = (std::uint64_t{1} << 48) - 1;
 /// True if the first byte of the address has the bit of groups (IEEE 802.3, I/G).
-constexpr bool is_multicast_mac(std::uint64_t mac) { return (mac >> 40 & 1) != 0; }
+constexpr bool is_multicast_mac(std::uint64_t mac) {
+  return (mac >> 40 & 1) != 0;
+}
 
 /// The packets of a GID. v2_ipv4 is of a GID that stands for an IPv4 address.
 enum class gid_type : std::uint8_t { none, v1, v2_ipv6, v2_ipv4 };

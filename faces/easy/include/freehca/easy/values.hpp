@@ -69,7 +69,7 @@ struct peer {
 
 /// Returns the path from one peer to the other. The path has a GRH if the GIDs are of different
 /// subnets.
-address_attributes path_between(unsigned port, const peer& from, const peer& to);
+infiniband_path path_between(unsigned port, const peer& from, const peer& to);
 /// Returns the smaller of the MTUs of two peers. If a peer did not give its MTU, returns the other.
 layouts::ib_mtu path_mtu_of(layouts::ib_mtu a, layouts::ib_mtu b);
 /// True if both peers are members of one partition and not both are limited members (IBTA 10.9.3).

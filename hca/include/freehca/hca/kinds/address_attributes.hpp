@@ -36,18 +36,18 @@ struct infiniband_path {
 /// (set_port_addresses).
 struct roce_path {
   unsigned port = 1;
-  std::uint64_t dmac = 0;            ///< destination MAC, see port_addresses
-  std::uint16_t vlan = no_vlan;      ///< 0 to 4094
-  std::uint8_t priority = 0;         ///< 0 to 7; without a VLAN, frames do not have it
-  std::uint8_t static_rate = 0;      ///< layouts::ib_rate; 0: the rate of the port
-  std::uint8_t sgid_index = 0;       ///< of the source GID
+  std::uint64_t dmac = 0;        ///< destination MAC, see port_addresses
+  std::uint16_t vlan = no_vlan;  ///< 0 to 4094
+  std::uint8_t priority = 0;     ///< 0 to 7; without a VLAN, frames do not have it
+  std::uint8_t static_rate = 0;  ///< layouts::ib_rate; 0: the rate of the port
+  std::uint8_t sgid_index = 0;   ///< of the source GID
   /// Of the source MAC. Datagrams have the source MAC of their queue pair, not of their address
   /// handle.
   std::uint8_t mac_index = 0;
-  std::uint8_t hop_limit = 64;       ///< or TTL; Linux 6.1 IPV6_DEFAULT_HOPLIMIT
-  std::uint8_t traffic_class = 0;    ///< or TOS
-  std::uint32_t flow_label = 0;      ///< 20 bits; not with IPv4
-  gid dgid{};                        ///< destination GID; of an IPv4 address: gid_of_ipv4()
+  std::uint8_t hop_limit = 64;     ///< or TTL; Linux 6.1 IPV6_DEFAULT_HOPLIMIT
+  std::uint8_t traffic_class = 0;  ///< or TOS
+  std::uint32_t flow_label = 0;    ///< 20 bits; not with IPv4
+  gid dgid{};                      ///< destination GID; of an IPv4 address: gid_of_ipv4()
 };
 
 /// The path to the peer: an infiniband_path or a roce_path. It must be of the port's link layer.
