@@ -2,7 +2,8 @@
 // Copyright the freehca authors
 //
 // Two hosts, each with a modelled adapter and our driver on it, on one clock. A cable joins their
-// first ports. No subnet manager runs: the fixture writes LIDs and port states itself.
+// first ports. No subnet manager runs: the fixture writes LIDs and port states itself. On Ethernet it
+// opens the ports.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <freehca/firmware_cmds/mad.hpp>
+#include <freehca/firmware_cmds/port.hpp>
 #include <freehca/in_process/fabric.hpp>
 #include <freehca/layouts/set_port_info.hpp>
 
@@ -25,7 +27,8 @@ class cabled_hosts;
 /// One of the two. It serves as the rig of rc_pair.hpp and verbs_rig.hpp.
 class cabled_host {
  public:
-  cabled_host(cabled_hosts& both, unsigned index, const verbs_events& events);
+  cabled_host(cabled_hosts& both, unsigned index, const verbs_events& events,
+              model::link_layer link);
 
   /// Runs both hosts.
   bool run(const std::function<bool()>& done, std::uint64_t limit_ns = 300'000'000'000);
@@ -50,7 +53,8 @@ class cabled_host {
   }
 
  private:
-  static in_process::machine_options options_for(cabled_hosts& both, unsigned index);
+  static in_process::machine_options options_for(cabled_hosts& both, unsigned index,
+                                                 model::link_layer link);
 
   cabled_hosts& both_;
   const unsigned index_;
@@ -70,8 +74,9 @@ class cabled_host {
 
 class cabled_hosts {
  public:
-  cabled_hosts(const verbs_events& events_of_0, const verbs_events& events_of_1)
-      : hosts_{{*this, 0, events_of_0}, {*this, 1, events_of_1}} {
+  cabled_hosts(const verbs_events& events_of_0, const verbs_events& events_of_1,
+               model::link_layer link = model::link_layer::infiniband)
+      : link_(link), hosts_{{*this, 0, events_of_0, link}, {*this, 1, events_of_1, link}} {
     for (cabled_host& h : hosts_) fabric.add(h.machine);
     fabric.lay_cable(hosts_[0].machine, 1, hosts_[1].machine, 1);
   }
@@ -97,6 +102,7 @@ class cabled_hosts {
       ASSERT_TRUE(up[i].outcome().ok()) << words(up[i].outcome());
       ASSERT_TRUE(hosts_[i].open_objects().ok());
     }
+    if (link_ == model::link_layer::ethernet) return open_ethernet_ports();
     for (cabled_host& h : hosts_) activate(h);
   }
 
@@ -124,8 +130,23 @@ class cabled_hosts {
     EXPECT_TRUE(h.run([&] { return h.adapter.port(1).active(); }, clock::seconds(10)));
   }
 
+  /// The driver opens InfiniBand ports only.
+  void open_ethernet_ports() {
+    for (cabled_host& h : hosts_) {
+      firmware_command<commands::init_port> open(1u);
+      h.adapter.commands().submit(open);
+      ASSERT_TRUE(h.await(open).ok());
+    }
+    run([] { return false; }, clock::seconds(1));
+  }
+
   void tear_down() {
     for (cabled_host& h : hosts_) {
+      if (link_ == model::link_layer::ethernet) {
+        firmware_command<commands::close_port> close(1u);
+        h.adapter.commands().submit(close);
+        EXPECT_TRUE(h.await(close).ok());
+      }
       EXPECT_TRUE(h.objects.close().ok()) << "something is left at host " << h.index();
       operation down;
       h.adapter.tear_down(down);
@@ -149,24 +170,28 @@ class cabled_hosts {
     ASSERT_EQ(set.output.get<&smp::status>(), layouts::mad_status::success);
   }
 
+  const model::link_layer link_;
   cabled_host hosts_[2];
 };
 
-inline in_process::machine_options cabled_host::options_for(cabled_hosts& both, unsigned index) {
+inline in_process::machine_options cabled_host::options_for(cabled_hosts& both, unsigned index,
+                                                            model::link_layer link) {
   in_process::machine_options how;
   how.clock = &both.fabric.clock();
   how.takes_fills = false;
+  how.model.link[0] = link;
   how.model.cable[0] = true;
   how.model.subnet_manager = false;
   how.model.node_guid += std::uint64_t{index} << 8;
   return how;
 }
 
-inline cabled_host::cabled_host(cabled_hosts& both, unsigned index, const verbs_events& events)
+inline cabled_host::cabled_host(cabled_hosts& both, unsigned index, const verbs_events& events,
+                                model::link_layer link)
     : both_(both),
       index_(index),
       events_(events),
-      machine(options_for(both, index)),
+      machine(options_for(both, index, link)),
       device_storage_(device::storage_bytes(budget_)),
       verbs_storage_(verbs::storage_bytes(budget_, every_kind())) {
   const device_setup setup{.platform = machine.platform(),
