@@ -34,6 +34,8 @@ struct refused_attribute_test : ::testing::Test {
   void expect(status s, id what, std::uint64_t value, std::uint64_t limit) {
     expect(s, what, value, limit, rig.objects.refused());
   }
+  /// Those of a port and of paths on Ethernet.
+  void refuse_on_ethernet();
   template <class K>
   status outcome(const typename K::attributes& a) {
     create_object<K> op;
@@ -46,6 +48,59 @@ struct refused_attribute_test : ::testing::Test {
     return s;
   }
 };
+
+void refused_attribute_test::refuse_on_ethernet() {
+  rig_options how = exact();
+  how.machine.model.link[0] = model::link_layer::ethernet;
+  verbs_rig other(how);
+  const auto set = [&](const port_addresses& to) {
+    set_port_addresses op;
+    op.start(other.adapter, 1, to);
+    return other.await(op);
+  };
+  const refused_attribute& of_port = other.adapter.refused();
+  const std::uint64_t mac = 0x0002'c900'0010, group = 0x0100'5e00'0001;
+  const std::uint16_t vlan = 5, no_such_vlan = 4095;
+  const port_gid v2{gid_of_ipv4(0x0a000001), roce_version::v2}, twice[] = {v2, v2};
+  expect(set({.mac_entries = 129}), id::mac_entries, 129, 128, of_port);
+  expect(set({.vlan_entries = 127}), id::vlan_entries, 127, 126, of_port);
+  const unsigned gids = std::min(other.adapter.port(1).gid_table_length, 128u);
+  expect(set({.gid_entries = gids + 1}), id::gid_entries, gids + 1, gids, of_port);
+  expect(set({.macs = &group, .mac_entries = 1}), id::port_mac, group, group, of_port);
+  expect(set({.vlans = &no_such_vlan, .vlan_entries = 1}), id::port_vlan, 4095, 4094, of_port);
+  expect(set({.gids = twice, .gid_entries = 2}), id::port_gid, 1, 1, of_port);
+  ASSERT_TRUE(set({&mac, 1, &vlan, 1, &v2, 1}).ok());
+
+  const refused_attribute& of_path = other.objects.refused();
+  {
+    rc_pair pair(other);
+    const auto move = [&](qp_state to, const address_attributes& path) {
+      connection_attributes a;
+      a.address = path;
+      return pair.move(0, to, a);
+    };
+    const auto type = [](layouts::port_type t) { return static_cast<unsigned>(t); };
+    expect(move(qp_state::init, infiniband_path{.dlid = 1}), id::link_layer,
+           type(layouts::port_type::ib), type(layouts::port_type::ethernet), of_path);
+    const roce_path good{.dmac = mac, .vlan = vlan, .dgid = gid_of_ipv4(0x0a000002)};
+    ASSERT_TRUE(move(qp_state::init, good).ok());
+    const auto rtr = [&](auto spoil) {
+      roce_path path = good;
+      spoil(path);
+      return move(qp_state::rtr, path);
+    };
+    using to = roce_path;
+    expect(rtr([](to& p) { p.dmac = 0; }), id::dmac, 0, 1, of_path);
+    expect(rtr([&](to& p) { p.dmac = group; }), id::dmac, group, group, of_path);
+    expect(rtr([](to& p) { p.vlan = 6; }), id::vlan, 6, 6, of_path);
+    expect(rtr([](to& p) { p.priority = 8; }), id::priority, 8, 7, of_path);
+    expect(rtr([](to& p) { p.mac_index = 1; }), id::mac_index, 1, 1, of_path);
+    expect(rtr([](to& p) { p.sgid_index = 1; }), id::sgid_index, 1, 1, of_path);
+    expect(rtr([](to& p) { p.dgid = {}; }), id::dgid, 1, 1, of_path);
+    EXPECT_TRUE(rtr([](to&) {}).ok());
+  }
+  EXPECT_EQ(other.machine.adapter().complaints(), 0u);
+}
 
 TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
   const auto before = counts(rig);
@@ -172,6 +227,7 @@ TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
   port_operation close;
   close.close(rig.adapter, 3);
   expect(rig.await(close), id::port, 3, can.ports, rig.adapter.refused());
+  refuse_on_ethernet();
   for (unsigned i = 1; i <= static_cast<unsigned>(id::remote_rights); ++i)
     EXPECT_EQ(seen.count(static_cast<id>(i)), 1u) << name_of(static_cast<id>(i));
   EXPECT_EQ(counts(rig), before);

@@ -134,6 +134,7 @@ TEST_F(families, ports_and_datagrams) {
   expect_family<
       commands::set_port_ethernet<layouts::set_port_general, layouts::set_port_selector::general>>(
       {opcode::set_port, 1, 2, box, none, 0}, 2u);
+  expect_family<commands::set_config_dev>({opcode::config_dev, 0, 0, box, none, 0});
   expect_family<commands::sense_port>({opcode::sense_port, 0, 1, none, none, 0}, 1u);
   expect_family<commands::conf_special_qp>({opcode::conf_special_qp, 0, 0x40, none, none, 0},
                                            0x40u);
