@@ -36,6 +36,7 @@ bool device_ports::changing() const {
 void device_ports::begin(unsigned count) {
   count_ = count;
   for (port_attributes& p : attributes_) p = {};
+  for (port_control& p : controls_) p.addresses.forget();
   known_ = partners_ = 0;
 }
 

@@ -123,22 +123,31 @@ status write_path(verbs& in, const address_attributes& path, bool to_groups_too,
 }
 
 // The fields are set as in Linux (6.1 hw/mlx4/qp.c _mlx4_set_path, handle_eth_ud_smac_index).
-status write_roce_path(verbs& in, const roce_path& path, bool has_peer, image<qpc>& to) {
-  const port_address_tables& tables = in.adapter().addresses(path.port);
-  if (!tables.has_mac(path.mac_index))
-    return in.refused().refuse(id::mac_index, path.mac_index, path.mac_index);
-  to.set<&primary_path::grh>(true)
-      .set<&primary_path::my_lid_smac_idx>(path.mac_index)
-      .set<&primary_path::link_type>(path_link::ethernet)
-      .set<&primary_path::sched_queue>(
-          sched_queue_ethernet(path.port, has_peer ? path.priority : 0));
+status write_path(verbs& in, const address_attributes& path, bool has_peer,
+                  image<address_path>& to) {
+  using l = address_path;
+  if (has_peer) {
+    image<address_vector> same;
+    FREEHCA_TRY(write_path(in, path, false, same));
+    same.set<&address_vector::sl>(0);  // it is in sched_queue
+    __builtin_memcpy(to.data(), same.data(), same.size());
+  }
+  const roce_path* const roce = path.roce();
+  if (roce == nullptr) {
+    to.set<&l::sched_queue>(sched_queue_ib(path.port(), has_peer ? path.infiniband()->sl : 0u));
+    return {};
+  }
+  const port_address_tables& tables = in.adapter().addresses(roce->port);
+  if (!tables.has_mac(roce->mac_index))
+    return in.refused().refuse(id::mac_index, roce->mac_index, roce->mac_index);
+  to.set<&l::grh>(true)
+      .set<&l::my_lid_smac_idx>(roce->mac_index)
+      .set<&l::link_type>(path_link::ethernet)
+      .set<&l::sched_queue>(sched_queue_ethernet(roce->port, has_peer ? roce->priority : 0u));
   if (!has_peer) return {};
-  to.set<&primary_path::dmac>(path.dmac).set<&primary_path::feup>(true);
-  to.set<&qpc::roce>(tables.gid(path.sgid_index) == gid_type::v1 ? roce_mode::v1 : roce_mode::v2);
-  if (path.vlan == no_vlan) return {};
-  to.set<&primary_path::vlan_index>(tables.vlan_index(path.vlan))
-      .set<&primary_path::cv>(true)
-      .set<&primary_path::fvl>(true);
+  to.set<&l::dmac>(roce->dmac).set<&l::feup>(true);
+  if (roce->vlan == no_vlan) return {};
+  to.set<&l::vlan_index>(tables.vlan_index(roce->vlan)).set<&l::cv>(true).set<&l::fvl>(true);
   return {};
 }
 

@@ -135,17 +135,10 @@ status take_reads(attributes& a, std::uint32_t written, verbs& owner) {
 /// message, the counter.
 status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
   const capabilities& can = owner.adapter().capabilities();
-  const roce_path* const roce = a.address.roce();
-  unsigned sl = 0, log_most_message = 13;
+  unsigned log_most_message = 13;
   if (has_peer) {
     const auto mtu = static_cast<unsigned>(a.path_mtu);
     FREEHCA_TRY(owner.refused().check(attribute_id::path_mtu, mtu, 5, 1));  // 256 to 4096 bytes
-    image<address_vector> path;
-    FREEHCA_TRY(write_path(owner, a.address, false, path));
-    path.set<&address_vector::sl>(0);  // it is in sched_queue
-    __builtin_memcpy(c.data() + row_of<&primary_path::force_loopback>.offset, path.data(),
-                     path.size());
-    if (roce == nullptr) sl = a.address.infiniband()->sl;
     log_most_message = bit_width(can.most_message_bytes) - 1;
   } else {
     // As in Linux 6.1: the largest MTU, and messages of 2^13 bytes, which is a packet with its GRH.
@@ -153,8 +146,14 @@ status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
     a.path_mtu = ib_mtu::mtu_4096;
   }
   c.set<&qpc::msg_max>(log_most_message);
-  if (roce != nullptr) FREEHCA_TRY(write_roce_path(owner, *roce, has_peer, c));
-  else c.set<&primary_path::sched_queue>(sched_queue_ib(a.address.port(), sl));
+  image<address_path> path;
+  FREEHCA_TRY(write_path(owner, a.address, has_peer, path));
+  __builtin_memcpy(c.data() + row_of<&primary_path::force_loopback>.offset, path.data(),
+                   path.size());
+  if (const roce_path* const roce = a.address.roce(); roce != nullptr && has_peer)
+    c.set<&qpc::roce>(owner.adapter().addresses(roce->port).gid(roce->sgid_index) == gid_type::v1
+                          ? roce_mode::v1
+                          : roce_mode::v2);
   // The last counter is the sink. Queue pairs without a counter of their own use it (Linux 6.1
   // MLX4_SINK_COUNTER_INDEX).
   const auto counters = static_cast<unsigned>(can.raw.get<&query_dev_cap::max_counters>());

@@ -2,8 +2,8 @@
 // Copyright the freehca authors
 //
 // Two hosts, each with a modelled adapter and our driver on it, on one clock. A cable joins their
-// first ports. No subnet manager runs: the fixture writes LIDs and port states itself. On Ethernet it
-// opens the ports.
+// first ports. No subnet manager runs: the fixture writes LIDs and port states itself. It opens
+// Ethernet ports.
 #pragma once
 
 #include <algorithm>

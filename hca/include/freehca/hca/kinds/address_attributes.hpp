@@ -84,21 +84,20 @@ class verbs;
 /// and of the port).
 status check_port(verbs& in, const address_attributes& path);
 
-/// Writes the path as an address vector without port and protection domain. All fields but the SL
-/// have the same places in the address path of a queue pair context. `to` has only zeros before.
-/// Error: driver_error::bad_argument (a field is out of its range, the path is not allowed, or a
-/// table of the port has no such GID, MAC or VLAN). A multicast DLID or MAC is allowed only if
-/// `to_groups_too` is true (datagrams). A multicast DLID also needs a global path. The caller has
-/// checked the port with check_port().
+/// Writes the path as an address vector without port and protection domain. `to` has only zeros
+/// before. Error: driver_error::bad_argument (a field is out of its range, the path is not allowed,
+/// or the tables of the port have no such GID, MAC or VLAN). A multicast DLID, MAC or GID is allowed
+/// only if `to_groups_too` is true (datagrams). A multicast DLID also needs a global path. The
+/// caller has checked the port with check_port().
 status write_path(verbs& in, const address_attributes& path, bool to_groups_too,
                   layouts::image<layouts::address_vector>& to);
 
-/// Writes what the context of a queue pair on an Ethernet port has besides the fields of
-/// write_path(): link type, priority, VLAN, MACs and the RoCE version. The queue pair of datagrams
-/// has no peer: only port, source MAC and link type are written. Error: driver_error::bad_argument
-/// (attribute_id::mac_index: the MAC table of the port has no such entry).
-status write_roce_path(verbs& in, const roce_path& path, bool has_peer,
-                       layouts::image<layouts::qpc>& to);
+/// Writes the path as the primary or the alternate path of a queue pair context, without P_Key
+/// index, counter and timeout. `to` has only zeros before. Without `has_peer` (datagrams), only the
+/// port is written, and on Ethernet the source MAC and the link type. Errors and preconditions are
+/// those of the other write_path() without groups. The RoCE version is a field of the context.
+status write_path(verbs& in, const address_attributes& path, bool has_peer,
+                  layouts::image<layouts::address_path>& to);
 
 /// Writes the destination of datagrams of queue pairs of the protection domain. Errors:
 /// driver_error::stale_handle, and those of check_port() and write_path().
