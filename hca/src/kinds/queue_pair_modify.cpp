@@ -163,8 +163,8 @@ status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
 }
 
 /// Writes the mailbox of a transition to INIT, RTR or RTS. Errors: driver_error::bad_argument (the
-/// device or the IBTA specification does not have the value of an attribute), ::unsupported (the
-/// port is not an InfiniBand port).
+/// device or the IBTA specification does not have the value of an attribute, or the path is refused
+/// by check_port() or write_path()).
 status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
                      image<qp_mailbox>& mailbox) {
   verbs& owner = *pair.owner;

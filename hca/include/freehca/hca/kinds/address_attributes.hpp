@@ -86,9 +86,9 @@ status check_port(verbs& in, const address_attributes& path);
 
 /// Writes the path as an address vector without port and protection domain. `to` has only zeros
 /// before. Error: driver_error::bad_argument (a field is out of its range, the path is not allowed,
-/// or the tables of the port have no such GID, MAC or VLAN). A multicast DLID, MAC or GID is allowed
-/// only if `to_groups_too` is true (datagrams). A multicast DLID also needs a global path. The
-/// caller has checked the port with check_port().
+/// or the tables of the port have no such GID, MAC or VLAN). A multicast DLID, MAC or GID is
+/// allowed only if `to_groups_too` is true (datagrams). A multicast DLID also needs a global path.
+/// The caller has checked the port with check_port().
 status write_path(verbs& in, const address_attributes& path, bool to_groups_too,
                   layouts::image<layouts::address_vector>& to);
 
