@@ -130,7 +130,7 @@ FIGURES = {
     "size": [
         (what, rf"^{what}: (\d+)", round(0.92 * most), most)
         for what, most in (
-            ("lines of all four", 11930),
+            ("lines of all four", 11940),
             ("bytes of all four", 72400),
             ("bytes of bring-up and RC alone", 72700),
             ("lines of easy", 1158),
@@ -139,7 +139,7 @@ FIGURES = {
             ("bytes of interfaces", 6640),
             ("lines of texts", 319),
             ("bytes of texts", 5570),
-            ("lines of core and faces", 13985),
+            ("lines of core and faces", 13990),
             ("bytes of core and faces", 95350),
             ("lines of waiting for verbs", 133),
             ("lines of work_requests", 163),
