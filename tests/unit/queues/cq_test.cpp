@@ -431,6 +431,20 @@ TEST_P(cq_test, entries_that_name_nothing_are_dropped_and_counted) {
   EXPECT_EQ(record.word(0), 5u) << "dropped entries give their places back";
 }
 
+/// The last entry of the old buffer of a CQ that is resized.
+TEST_P(cq_test, the_last_entry_before_a_resize_ends_no_request) {
+  ASSERT_TRUE(work_requests::post(pair[0].send, {.wr_id = 1}).ok());
+  auto last = send_done(qpn[0], 0);
+  last.set<&cqe::opcode>(static_cast<std::uint64_t>(cqe_opcode::resize));
+  produce(last);
+  work_completion w[2];
+  EXPECT_EQ(queue.poll(w, 2), 0u);
+  EXPECT_EQ(pair[0].send.outstanding(), 1u);
+  EXPECT_EQ(queue.dropped(), 1u);
+  produce(send_done(qpn[0], 0));
+  EXPECT_EQ(one().wr_id, 1u);
+}
+
 TEST_P(cq_test, a_hostile_device_reaches_nothing_that_is_not_its_own) {
   std::mt19937 random(1);
   ASSERT_TRUE(work_requests::post(pair[0].send, {.wr_id = 1}).ok());
