@@ -42,7 +42,7 @@ def is_none(cell):
 def words_of_code(feature):
     """Pairs of kind and enumerator."""
     for group in feature.code:
-        if not is_none(group):
+        if group.strip() and not is_none(group):
             kind, *names = group.split()
             yield from ((kind, name) for name in names)
 
@@ -59,7 +59,7 @@ def shown_judge(cell):
 
 
 def shown_code(group):
-    if is_none(group):
+    if is_none(group) or not group.strip():
         return group
     kind, *names = group.split()
     return f"{kind} " + " ".join(f"`{name}`" for name in names)
@@ -110,6 +110,9 @@ def wrong_cells(feature, names):
         if not cells or not all(c.strip() and c.strip() != NONE.strip() for c in cells):
             yield f"the cell '{column}' is empty, or has no reason"
             return
+    for group in feature.code:
+        if not is_none(group) and len(group.split()) < 2:
+            yield f"'{group}' names no enumerator"
     if "|" in "".join((*feature[:-1], *feature.code)):
         yield "a cell has a '|', which ends a cell of the page"
     if not is_none(feature.test):

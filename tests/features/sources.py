@@ -41,7 +41,9 @@ def files_of(tree, *folders):
 
 def found(tree, pattern, *folders):
     """What the pattern finds in the sources of the folders."""
-    return {name for path in files_of(tree, *folders) for name in re.findall(pattern, text_of(path))}
+    return {
+        name for path in files_of(tree, *folders) for name in re.findall(pattern, text_of(path))
+    }
 
 
 def at_least(number, names, what):
@@ -59,7 +61,9 @@ def commands_sent(tree):
     named = found(tree, r"\bcommands::(\w+)", *CORE)
     unknown = named - set(opcode_of)
     if unknown:
-        raise Unreadable(f"firmware_cmds has no type of a command named {' '.join(sorted(unknown))}")
+        raise Unreadable(
+            f"firmware_cmds has no type of a command named {' '.join(sorted(unknown))}"
+        )
     by_opcode = found(tree, r"(?<!\w)opcode::(\w+)", "hca")
     return at_least(35, {opcode_of[name] for name in named} | by_opcode, "commands of the core")
 
