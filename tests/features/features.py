@@ -29,9 +29,9 @@ Each row is a feature of the driver, with what tests it:
 - code: the commands, transitions, work requests, completion opcodes and events of the sources that
   the feature uses.
 
-`./dev test --feature NAME` runs the tests of a row. This page is made from `tests/features/table.py`
-by `tests/features/features.py --write`. A test compares the table with the driver's sources: it
-fails if no row names a command, transition, request, completion opcode or event of the sources.
+`./dev test --feature NAME` runs the tests of a row. `tests/features/features.py --write` makes this
+page of `tests/features/table.py`. A test compares the table with the driver's sources: it fails if
+no row names a command, transition, request, completion opcode or event of the sources.
 """
 
 
