@@ -104,7 +104,9 @@ FEATURES = (
             DEVICE + "test_query_pkey", ("command mad_ifc",)),
     Feature("management_restrictions",
             "The driver asks whether the firmware restricts subnet management.",
-            EVERY_COMMAND, "driver_change_flr_off", INTERNAL, ("command mad_demux",)),
+            "lying_device.may_say_that_subnet_management_is_restricted",
+            "none: the modelled adapter does not report the capability",
+            INTERNAL, ("command mad_demux",)),
     Feature("register_reset",
             "A card without function-level reset is reset by its register. Its configuration space "
             "is restored.",

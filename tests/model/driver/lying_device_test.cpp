@@ -226,6 +226,37 @@ TEST_F(lying_device, has_a_multicast_table_of_another_shape_than_it_was_told) {
   EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
 }
 
+/// The modelled adapter does not report the capability, but it has the command.
+TEST_F(lying_device, may_say_that_subnet_management_is_restricted) {
+  using l = layouts::query_dev_cap;
+  using m = layouts::mad_demux;
+  for (const bool restricted : {false, true}) {
+    note_commands();
+    unsigned asked = 0;
+    rig.machine.alter_adapter_write = [&](std::uint64_t, std::byte* to, std::size_t count) {
+      if (last == opcode::query_dev_cap && count >= l::bytes) {
+        auto answer = layouts::image<l>::from_bytes(to);
+        answer.set<&l::mad_demux>(true);
+        std::memcpy(to, answer.data(), l::bytes);
+      } else if (last == opcode::mad_demux && count >= m::bytes) {
+        ++asked;
+        layouts::image<m> answer;
+        if (restricted)
+          answer.set<&m::set_attr_mask>(1)
+              .set<&m::getresp_attr_mask>(1)
+              .set<&m::trap_attr_mask>(1)
+              .set<&m::trap_repress_attr_mask>(1);
+        std::memcpy(to, answer.data(), m::bytes);
+      }
+    };
+    ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+    EXPECT_EQ(asked, 1u);
+    EXPECT_EQ(rig.adapter.info().secure_host, restricted);
+    tell_the_truth();
+    EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+  }
+}
+
 TEST_F(lying_device, has_entries_that_no_command_could_lend_memory_for) {
   using l = layouts::query_dev_cap;
   using image = layouts::image<l>;
