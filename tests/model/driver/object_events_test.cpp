@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Each asynchronous event of a queue pair or a shared receive queue reaches the owner of the object,
-// with its handle.
+// Each asynchronous event of a queue pair or a shared receive queue reaches the owner, with the
+// handle of the object.
 #include <cstring>
 
 #include <freehca/firmware_cmds/nop.hpp>
