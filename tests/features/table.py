@@ -31,6 +31,8 @@ NO_DRIVER_EVENT = "none: the modelled adapter does not raise it when it works as
 REGISTERS = ("none: it uses registers and no command",)
 EVERY_COMMAND = "every_command.refused_with_every_status_is_undone_at_once"
 TAKES_OVER = "guest driver_change_flr_off"
+NO_ETHERNET_OVER_VFIO = "none: a program opens an Ethernet port by raw commands only"
+NO_ETHERNET_JUDGE = "none: the library for programs of others has InfiniBand ports only"
 QPEX = "pyverbs tests.test_qpex.QpExTestCase."
 DEVICE = "pyverbs tests.test_device.DeviceTest."
 
@@ -376,6 +378,21 @@ FEATURES = (
             "program relayed_damage",
             ("request send send_imm rdma_write rdma_write_imm rdma_read atomic_fa",
              "completion error")),
+    # Paths on Ethernet.
+    Feature("port_addresses", "An Ethernet port has tables of MACs, VLANs and GIDs.",
+            "port_addresses_test.fills_each_table_whole_and_in_order", NO_ETHERNET_OVER_VFIO,
+            NO_ETHERNET_JUDGE, ("command config_dev set_port",)),
+    Feature("roce_connections", "RC and UC move data by RoCE v1 and v2, with and without a VLAN.",
+            "roce.connections_send_and_write_with_and_without_a_vlan", NO_ETHERNET_OVER_VFIO,
+            NO_ETHERNET_JUDGE, ("request send rdma_write",)),
+    Feature("roce_reads", "RC reads by RoCE v1 and v2.", "roce.a_reliable_connection_reads",
+            NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE, ("request rdma_read",)),
+    Feature("roce_datagrams", "Datagrams by RoCE name their path in each request.",
+            "roce.datagrams_name_their_path", NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
+            ("request send",)),
+    Feature("paths_of_a_wrong_kind", "A path that the port does not have is refused at once.",
+            "roce_refusals.an_infiniband_port_has_no_roce", NO_ETHERNET_OVER_VFIO,
+            NO_ETHERNET_JUDGE, ("none: it sends nothing",)),
     # Programs.
     Feature("owners", "Threads have objects of their own and move data side by side.",
             "owners.make_objects_and_move_data_each_by_itself", "hcactl_threads",

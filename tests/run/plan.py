@@ -82,7 +82,7 @@ OF_TIER = {
             *("host test programs", "fuzz build", "cross", "trixie", "incoherent images"),
             *("fuzz minutes", "killed very often", "incoherent", "long", "model page"),
             *("threads build", "threads minutes", "programs at length", "release", "all mutants"),
-            "demo vfio-user, built",
+            *("demo vfio-user, built", "headers alone"),
         ],
     ),
 }
@@ -151,6 +151,9 @@ def all_stages(tiers):
         check("mutants: all", mutants, "--all",
               needs=["host test programs"], stage="all mutants"),
         Stage("long", "tests", [str(ROOT / "tests/guest/run_cases.py"), "long"], guests),
+        check("layering: headers alone, clang++", "python3", ROOT / "tests/layering/headers_alone.py",
+              ROOT, "clang++", ROOT / "build" / "headers_alone.clang++",
+              needs=["packages"], stage="headers alone"),
         check("model page: whole", ROOT / "tests/model/model_page.py", model_tests, "--whole",
               needs=["host test programs"], stage="model page"),
         check("demo: vfio-user", "env", "MESSAGES=10", f"FREEHCA_DEMO_BUILD={PROGRAMS}",
