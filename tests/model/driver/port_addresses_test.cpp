@@ -15,7 +15,8 @@
 
 #include "either_reset.hpp"
 
-namespace freehca {
+// Compiled with others of the folder as one source: names of layouts are visible here alone.
+namespace freehca::port_address_tests {
 namespace {
 
 using namespace layouts;
@@ -322,4 +323,4 @@ TEST_F(without_v2, the_table_has_gids_of_v1_only) {
 }
 
 }  // namespace
-}  // namespace freehca
+}  // namespace freehca::port_address_tests
