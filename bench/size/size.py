@@ -52,6 +52,8 @@ GOALS = {
     "lines of core and faces": 9900,
     "bytes of core and faces": 70 * 1024,
 }
+# Names of what only programs have that name it, each a part of a symbol of the core.
+NOT_IN_SMALLEST = ("write_roce", "roce_path", "set_port_addresses", "vlan")
 # A string, a character, or a comment, whichever begins first; raw strings before plain ones.
 TOKEN = re.compile(
     r"""R"(?P<end>[^()\\ ]*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'"""
@@ -86,6 +88,23 @@ def code_bytes(file):
     return sum(
         int(found[2]) for found in re.finditer(r"^\.(text|rodata)\S*\s+(\d+)\s", told, re.MULTILINE)
     )
+
+
+def symbols(file):
+    return subprocess.run(["nm", "-C", file], capture_output=True, text=True, check=True).stdout
+
+
+def check_smallest(program, core):
+    """Ends with an error if the program has what it does not name, or if the core has no such
+    symbol, so that the search would find nothing."""
+    of_program, of_core = symbols(program), symbols(core)
+    for name in NOT_IN_SMALLEST:
+        if name in of_program:
+            sys.exit(f"size: the smallest program has symbols of {name}, which it does not name")
+        if name not in of_core:
+            sys.exit(
+                f"size: the core has no symbol of {name}; NOT_IN_SMALLEST is not true any more"
+            )
 
 
 def joined(objects, to):
@@ -134,6 +153,9 @@ def main():
         [COMPILER, "-nostdlib", "-static", "-no-pie", "-Wl,--gc-sections,--build-id=none"]
         + ["-o", program, smallest, *(o for name in MODULES for o in objects[name])],
         check=True,
+    )
+    check_smallest(
+        program, joined([o for name in MODULES for o in objects[name]], f"{folder}/all.o")
     )
     figures = {}
 

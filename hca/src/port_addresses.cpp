@@ -68,9 +68,9 @@ unsigned port_address_tables::vlan_index(std::uint16_t vlan) const {
 }
 
 void port_address_tables::forget() {
-  set_macs({});
-  set_vlans({});
-  set_gids({});
+  for (auto& entry : macs_) entry.store(false, relaxed);
+  for (auto& entry : vlans_) entry.store(0, relaxed);
+  for (auto& entry : gids_) entry.store(gid_type::none, relaxed);
 }
 
 void port_address_tables::set_macs(const port_addresses& to) {

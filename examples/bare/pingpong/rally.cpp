@@ -75,7 +75,9 @@ status rally::connect(unsigned i) {
   a.remote_qpn = qpn_of(verbs_, sides_[1 - i].pair);
   a.receive_psn = 0x100 + i;
   a.send_psn = 0x101 - i;
-  a.address = infiniband_path{.port = port_, .dlid = port.lid};
+  infiniband_path& path = *a.address.infiniband();
+  path.port = port_;
+  path.dlid = port.lid;
   return players::connect(sides_[i], a);
 }
 

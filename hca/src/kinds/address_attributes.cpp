@@ -2,13 +2,12 @@
 // Copyright the freehca authors
 #include <freehca/hca/kinds/address_attributes.hpp>
 
-#include <freehca/layouts/ethernet.hpp>
 #include <freehca/layouts/ib_types.hpp>
 #include <freehca/layouts/qpc.hpp>
-#include <freehca/layouts/word.hpp>
-#include <freehca/layouts/wqe.hpp>
 
 #include <freehca/hca/kinds/protection_domain.hpp>
+
+#include "path_fields.hpp"
 
 namespace freehca {
 
@@ -29,14 +28,6 @@ constexpr auto infiniband_fields = fields_of<address_vector>(
     FREEHCA_FIELD(infiniband_path, hop_limit, &address_vector::hop_limit),
     FREEHCA_FIELD(infiniband_path, traffic_class, &address_vector::tclass));
 #undef FREEHCA_ROW
-#define FREEHCA_ROW(member, field) \
-  FREEHCA_FIELD_AS(roce_path, member, &address_vector::field, attribute_id::member)
-constexpr auto roce_fields = fields_of<address_vector>(
-    FREEHCA_ROW(static_rate, static_rate), FREEHCA_ROW(sgid_index, mgid_index),
-    FREEHCA_ROW(flow_label, flow_label),
-    FREEHCA_FIELD(roce_path, hop_limit, &address_vector::hop_limit),
-    FREEHCA_FIELD(roce_path, traffic_class, &address_vector::tclass));
-#undef FREEHCA_ROW
 
 /// The code of a static rate in address paths and address vectors. If the device does not support
 /// the code of `rate`, this is the next lower code that it supports, and at least that of 2.5 Gb/s.
@@ -48,17 +39,6 @@ std::uint8_t static_rate_code(std::uint8_t rate, const capabilities& can) {
   unsigned code = rate + static_rate_offset;
   while (code > slowest && (code > 15 || (1u << code & supported) == 0)) --code;
   return static_cast<std::uint8_t>(code);
-}
-
-status set_static_rate(std::uint8_t& rate, verbs& in) {
-  FREEHCA_TRY(in.refused().check(attribute_id::static_rate, rate,
-                                 static_cast<unsigned>(ib_rate::gbps_100)));
-  rate = static_rate_code(rate, in.adapter().capabilities());
-  return {};
-}
-
-void set_dgid(image<address_vector>& to, const gid& dgid) {
-  __builtin_memcpy(to.data() + row_of<&address_vector::dgid>.offset, dgid.raw, 16);
 }
 
 using id = attribute_id;
@@ -76,34 +56,18 @@ status write_infiniband(verbs& in, infiniband_path a, bool to_groups_too,
   return store(infiniband_fields, a, to, note, 0, rows_without_grh);
 }
 
-status write_roce(verbs& in, roce_path a, bool to_groups_too, image<address_vector>& to) {
-  refused_attribute& note = in.refused();
-  const port_address_tables& tables = in.adapter().addresses(a.port);
-  const bool group = is_multicast_mac(a.dmac);
-  FREEHCA_TRY(note.check(id::dmac, a.dmac, most_mac, 1));
-  if (group && !to_groups_too) return note.refuse(id::dmac, a.dmac, a.dmac);
-  FREEHCA_TRY(note.check(id::priority, a.priority, 7));
-  if (a.vlan != no_vlan && tables.vlan_index(a.vlan) == 0)
-    return note.refuse(id::vlan, a.vlan, a.vlan);
-  const gid_type source = tables.gid(a.sgid_index);
-  if (source == gid_type::none) return note.refuse(id::sgid_index, a.sgid_index, a.sgid_index);
-  // Packets over IPv4 have IPv4 addresses at both ends, those over IPv6 at neither. On RoCE v1 any
-  // pair of GIDs can stand in the GRH.
-  const bool other_form =
-      source != gid_type::v1 && is_ipv4(a.dgid) != (source == gid_type::v2_ipv4);
-  if (a.dgid == gid{} || other_form || (is_multicast(a.dgid) && !to_groups_too))
-    return note.refuse(id::dgid, 1, 1);
-  FREEHCA_TRY(set_static_rate(a.static_rate, in));
-  FREEHCA_TRY(store(roce_fields, a, to, note));
-  set_dgid(to, a.dgid);
-  // libmlx4 sets `grh`, Linux does not: on Ethernet packets always have a GRH or an IP header. A
-  // multicast LID goes with a multicast GID (6.1 hw/mlx4/ah.c create_iboe_ah).
-  to.set<&address_vector::grh>(true).set<&address_vector::rlid>(group ? first_multicast_lid : 0);
-  to.set<&address_vector::sl>(sl_ethernet(a.priority));
+}  // namespace
+
+status set_static_rate(std::uint8_t& rate, verbs& in) {
+  FREEHCA_TRY(in.refused().check(attribute_id::static_rate, rate,
+                                 static_cast<unsigned>(ib_rate::gbps_100)));
+  rate = static_rate_code(rate, in.adapter().capabilities());
   return {};
 }
 
-}  // namespace
+void set_dgid(image<address_vector>& to, const gid& dgid) {
+  __builtin_memcpy(to.data() + row_of<&address_vector::dgid>.offset, dgid.raw, 16);
+}
 
 status check_port(verbs& in, const address_attributes& path) {
   const capabilities& can = in.adapter().capabilities();
@@ -117,37 +81,24 @@ status check_port(verbs& in, const address_attributes& path) {
 
 status write_path(verbs& in, const address_attributes& path, bool to_groups_too,
                   image<address_vector>& to) {
-  const roce_path* const roce = path.roce();
-  return roce != nullptr ? write_roce(in, *roce, to_groups_too, to)
-                         : write_infiniband(in, *path.infiniband(), to_groups_too, to);
+  const roce_functions* const write = path.write();
+  return write != nullptr ? write->vector(in, *path.roce(), to_groups_too, to)
+                          : write_infiniband(in, *path.infiniband(), to_groups_too, to);
 }
 
-// The fields are set as in Linux (6.1 hw/mlx4/qp.c _mlx4_set_path, handle_eth_ud_smac_index).
+// The fields are set as in Linux (6.1 hw/mlx4/qp.c _mlx4_set_path).
 status write_path(verbs& in, const address_attributes& path, bool has_peer,
                   image<address_path>& to) {
-  using l = address_path;
   if (has_peer) {
     image<address_vector> same;
     FREEHCA_TRY(write_path(in, path, false, same));
     same.set<&address_vector::sl>(0);  // it is in sched_queue
     __builtin_memcpy(to.data(), same.data(), same.size());
   }
-  const roce_path* const roce = path.roce();
-  if (roce == nullptr) {
-    to.set<&l::sched_queue>(sched_queue_ib(path.port(), has_peer ? path.infiniband()->sl : 0u));
-    return {};
-  }
-  const port_address_tables& tables = in.adapter().addresses(roce->port);
-  if (!tables.has_mac(roce->mac_index))
-    return in.refused().refuse(id::mac_index, roce->mac_index, roce->mac_index);
-  to.set<&l::grh>(true)
-      .set<&l::my_lid_smac_idx>(roce->mac_index)
-      .set<&l::link_type>(path_link::ethernet)
-      .set<&l::sched_queue>(sched_queue_ethernet(roce->port, has_peer ? roce->priority : 0u));
-  if (!has_peer) return {};
-  to.set<&l::dmac>(roce->dmac).set<&l::feup>(true);
-  if (roce->vlan == no_vlan) return {};
-  to.set<&l::vlan_index>(tables.vlan_index(roce->vlan)).set<&l::cv>(true).set<&l::fvl>(true);
+  if (const roce_functions* const write = path.write(); write != nullptr)
+    return write->context(in, *path.roce(), has_peer, to);
+  to.set<&address_path::sched_queue>(
+      sched_queue_ib(path.port(), has_peer ? path.infiniband()->sl : 0u));
   return {};
 }
 
@@ -155,21 +106,12 @@ status write_address(verbs& in, pd_handle pd, const address_attributes& a, queue
   const protection_domain* const domain = in.find(pd);
   FREEHCA_TRY(verbs::usable(domain));
   FREEHCA_TRY(check_port(in, a));
-  // The fields are set as in Linux (6.1 hw/mlx4/ah.c create_ib_ah, create_iboe_ah).
+  // The fields are set as in Linux (6.1 hw/mlx4/ah.c create_ib_ah).
   to = {};
   FREEHCA_TRY(write_path(in, a, true, to.vector));
   to.vector.set<&address_vector::port>(a.port()).set<&address_vector::pd>(domain->number);
-  const roce_path* const roce = a.roce();
-  if (roce == nullptr) return {};
-  std::uint16_t tag = no_vlan;
-  if (roce->vlan != no_vlan) {
-    image<vlan_tag> both;
-    both.set<&vlan_tag::priority>(roce->priority).set<&vlan_tag::vid>(roce->vlan);
-    tag = static_cast<std::uint16_t>(load_be<std::uint32_t>(both.data()));
-    // Linux does not set this bit, libmlx4 does (rdma-core providers/mlx4/verbs.c mlx4_create_ah).
-    to.vector.set<&address_vector::vlan_present>(true);
-  }
-  to.vlan_and_mac = in_word<&wqe_datagram::vlan>(tag) | in_word<&wqe_datagram::dmac>(roce->dmac);
+  if (const roce_functions* const write = a.write(); write != nullptr)
+    to.vlan_and_mac = write->vlan_and_mac(*a.roce(), to.vector);
   return {};
 }
 

@@ -9,7 +9,6 @@
 #include <cstddef>
 
 #include <freehca/layouts/bit_operations.hpp>
-#include <freehca/layouts/ethernet.hpp>
 
 namespace freehca {
 
@@ -150,10 +149,6 @@ status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
   FREEHCA_TRY(write_path(owner, a.address, has_peer, path));
   __builtin_memcpy(c.data() + row_of<&primary_path::force_loopback>.offset, path.data(),
                    path.size());
-  if (const roce_path* const roce = a.address.roce(); roce != nullptr && has_peer)
-    c.set<&qpc::roce>(owner.adapter().addresses(roce->port).gid(roce->sgid_index) == gid_type::v1
-                          ? roce_mode::v1
-                          : roce_mode::v2);
   // The last counter is the sink. Queue pairs without a counter of their own use it (Linux 6.1
   // MLX4_SINK_COUNTER_INDEX).
   const auto counters = static_cast<unsigned>(can.raw.get<&query_dev_cap::max_counters>());
@@ -170,21 +165,18 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
   verbs& owner = *pair.owner;
   const queue_pair_transition& how = pair.service->to[static_cast<unsigned>(to) - 1];
   FREEHCA_TRY(check_port(owner, a.address));
-  const bool ethernet = a.address.roce() != nullptr;
+  const bool has_peer = (how.optional_fields & qp_optpar::primary_path) != 0;
   image<qpc> c = common(pair, to);
   FREEHCA_TRY(take_reads(a, how.optional_fields, owner));
-  if (to == qp_state::rtr)
-    FREEHCA_TRY(set_path(c, a, (how.optional_fields & qp_optpar::primary_path) != 0, owner));
+  if (to == qp_state::rtr) FREEHCA_TRY(set_path(c, a, has_peer, owner));
   FREEHCA_TRY(
       store(connection_fields, a, c, owner.refused(), row_at(offsetof(attributes, pkey_index)), 1));
   FREEHCA_TRY(store(connection_fields, a, c, owner.refused(), how.first, how.count));
-  if (ethernet && to == qp_state::rts && owner.adapter().capabilities().has(bmme_flag::roce_v1_v2))
-    // Linux mixes the two queue pair numbers. One of them is enough to tell connections apart.
-    c.set<&qpc::roce_entropy>(roce_v2_first_source_port | (pair.number & 0x3fff));
-  // On Ethernet the path of a queue pair without a peer has its source MAC.
-  const std::uint32_t path = ethernet && to == qp_state::rtr ? qp_optpar::primary_path : 0;
+  std::uint32_t optional = how.optional_fields;
+  if (const roce_functions* const write = a.address.write(); write != nullptr)
+    optional |= write->transition(owner, *a.address.roce(), to, has_peer, pair.number, c);
   mailbox = {};
-  mailbox.set<&qp_mailbox::opt_param_mask>(how.optional_fields | path);
+  mailbox.set<&qp_mailbox::opt_param_mask>(optional);
   mailbox.set_bytes<&qp_mailbox::context>(c.data());
   return {};
 }

@@ -50,14 +50,31 @@ struct roce_path {
   gid dgid{};                      ///< destination GID; of an IPv4 address: gid_of_ipv4()
 };
 
+class verbs;
+
+/// The functions that write a roce_path. Only a program that names a roce_path is linked with them.
+struct roce_functions {
+  /// As write_path() of an address vector.
+  status (*vector)(verbs& in, const roce_path& path, bool to_groups_too,
+                   layouts::image<layouts::address_vector>& to);
+  /// Writes the fields of a path in a context that an address vector does not have.
+  status (*context)(verbs& in, const roce_path& path, bool has_peer,
+                    layouts::image<layouts::address_path>& to);
+  /// Writes the fields of a context outside its path for a transition of queue pair `number`.
+  /// Returns the optional fields (layouts::qp_optpar) that the transition has besides others.
+  std::uint32_t (*transition)(verbs& in, const roce_path& path, layouts::qp_state to, bool has_peer,
+                              std::uint32_t number, layouts::image<layouts::qpc>& context);
+  /// Returns queues::address::vlan_and_mac. Marks the address vector of a path with a VLAN.
+  std::uint64_t (*vlan_and_mac)(const roce_path& path, layouts::image<layouts::address_vector>& to);
+};
+extern const roce_functions write_roce;
+
 /// The path to the peer: an infiniband_path or a roce_path. It must be of the port's link layer.
 class address_attributes {
  public:
   constexpr address_attributes(const infiniband_path& path = {}) : infiniband_(path) {}
-  constexpr address_attributes(const roce_path& path)
-      : roce_(path), link_(layouts::path_link::ethernet) {}
+  constexpr address_attributes(const roce_path& path) : roce_(path), write_(&write_roce) {}
 
-  constexpr layouts::path_link link() const { return link_; }
   constexpr unsigned port() const { return is_roce() ? roce_.port : infiniband_.port; }
   constexpr void set_port(unsigned port) { (is_roce() ? roce_.port : infiniband_.port) = port; }
   /// Null if the path is of the other link layer.
@@ -65,18 +82,18 @@ class address_attributes {
   constexpr const infiniband_path* infiniband() const { return is_roce() ? nullptr : &infiniband_; }
   constexpr roce_path* roce() { return is_roce() ? &roce_ : nullptr; }
   constexpr const roce_path* roce() const { return is_roce() ? &roce_ : nullptr; }
+  /// Null if the path is of InfiniBand.
+  constexpr const roce_functions* write() const { return write_; }
 
  private:
-  constexpr bool is_roce() const { return link_ == layouts::path_link::ethernet; }
+  constexpr bool is_roce() const { return write_ != nullptr; }
 
   union {
     infiniband_path infiniband_;
     roce_path roce_;
   };
-  layouts::path_link link_ = layouts::path_link::infiniband;
+  const roce_functions* write_ = nullptr;
 };
-
-class verbs;
 
 /// Checks that queue pairs and address handles can use the path's port. Error:
 /// driver_error::bad_argument (attribute_id::port: the port does not exist; ::link_layer: the path
