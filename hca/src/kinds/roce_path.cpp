@@ -44,7 +44,7 @@ status write_vector(verbs& in, const roce_path& path, bool to_groups_too,
   // pair of GIDs can stand in the GRH.
   const bool other_form =
       source != gid_type::v1 && is_ipv4(a.dgid) != (source == gid_type::v2_ipv4);
-  if (a.dgid == gid{} || other_form || (is_multicast(a.dgid) && !to_groups_too))
+  if (a.dgid == gid{} || other_form || is_multicast(a.dgid) != group)
     return note.refuse(id::dgid, 1, 1);
   FREEHCA_TRY(set_static_rate(a.static_rate, in));
   FREEHCA_TRY(store(roce_fields, a, to, note));
@@ -62,14 +62,16 @@ status write_context(verbs& in, const roce_path& path, bool has_peer, image<addr
   const port_address_tables& tables = in.adapter().addresses(path.port);
   if (!tables.has_mac(path.mac_index))
     return in.refused().refuse(id::mac_index, path.mac_index, path.mac_index);
+  // The tables may change on another thread between the checks and this.
+  const unsigned vlan = path.vlan == no_vlan ? 0 : tables.vlan_index(path.vlan);
+  if (vlan == 0 && path.vlan != no_vlan) return in.refused().refuse(id::vlan, path.vlan, path.vlan);
   to.set<&l::grh>(true)
       .set<&l::my_lid_smac_idx>(path.mac_index)
       .set<&l::link_type>(path_link::ethernet)
       .set<&l::sched_queue>(sched_queue_ethernet(path.port, has_peer ? path.priority : 0u));
   if (!has_peer) return {};
   to.set<&l::dmac>(path.dmac).set<&l::feup>(true);
-  if (path.vlan == no_vlan) return {};
-  to.set<&l::vlan_index>(tables.vlan_index(path.vlan)).set<&l::cv>(true).set<&l::fvl>(true);
+  if (vlan != 0) to.set<&l::vlan_index>(vlan).set<&l::cv>(true).set<&l::fvl>(true);
   return {};
 }
 

@@ -251,6 +251,8 @@ TEST_P(roce, connections_send_and_write_with_and_without_a_vlan) {
       EXPECT_EQ(c.get<&primary_path::sched_queue>(),
                 layouts::sched_queue_ethernet(1, tagged ? 5 : 0));
       EXPECT_EQ(c.get<&primary_path::fvl>(), tagged);
+      EXPECT_EQ(c.get<&primary_path::cv>(), tagged);
+      EXPECT_TRUE(c.get<&primary_path::feup>());
       EXPECT_EQ(c.get<&primary_path::vlan_index>(), tagged ? vlan_index : 0);
       EXPECT_EQ(c.get<&qpc::roce>(),
                 index == at_v1 ? layouts::roce_mode::v1 : layouts::roce_mode::v2);
@@ -354,10 +356,14 @@ TEST(roce_refusals, paths_that_the_port_does_not_have) {
       {spoilt([](roce_path& p) { p.priority = 8; }), id::priority, true},
       {spoilt([](roce_path& p) { p.dmac = 0; }), id::dmac, true},
       {spoilt([](roce_path& p) { p.dmac = std::uint64_t{1} << 48; }), id::dmac, true},
-      {spoilt([](roce_path& p) { p.dmac = 0x0100'5e00'0001; }), id::dmac, false},
+      {spoilt([](roce_path& p) {
+         p.dmac = 0x0100'5e00'0001;
+         p.dgid = gid_of_ipv4(0xe0000001);
+       }),
+       id::dmac, false},
       {spoilt([](roce_path& p) { p.dgid = {}; }), id::dgid, true},
       {spoilt([](roce_path& p) { p.dgid = gid_of_mac(1); }), id::dgid, true},
-      {spoilt([](roce_path& p) { p.dgid = gid_of_ipv4(0xe0000001); }), id::dgid, false},
+      {spoilt([](roce_path& p) { p.dgid = gid_of_ipv4(0xe0000001); }), id::dgid, true},
       {spoilt([](roce_path& p) { p.sgid_index = at_v2_ipv6; }), id::dgid, true},
       {spoilt([](roce_path& p) { p.flow_label = 1u << 20; }), id::flow_label, true},
       {spoilt([](roce_path& p) { p.static_rate = 200; }), id::static_rate, true},
@@ -373,6 +379,13 @@ TEST(roce_refusals, paths_that_the_port_does_not_have) {
       EXPECT_EQ(host.objects.refused().what, w.what);
     }
   }
+  // The MAC of a group with the GID of one host.
+  EXPECT_FALSE(host.objects
+                   .create<address_handle>({.pd = ud.domain, .address = spoilt([](roce_path& p) {
+                                                               p.dmac = 0x0100'5e00'0001;
+                                                             })})
+                   .ok());
+  EXPECT_EQ(host.objects.refused().what, id::dgid);
   expect(ud, qp_state::rtr, roce_path{.mac_index = 2}, id::mac_index);
   EXPECT_EQ(host.adapter.commands().statistics().posted, in_init) << "a command was sent";
   EXPECT_TRUE(rc.move(qp_state::rtr, rc.attributes(good, 5)).ok());
