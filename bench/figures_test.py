@@ -130,8 +130,8 @@ FIGURES = {
     "size": [
         (what, rf"^{what}: (\d+)", round(0.92 * most), most)
         for what, most in (
-            ("lines of all four", 11974),
-            ("bytes of all four", 72690),
+            ("lines of all four", 11975),
+            ("bytes of all four", 72740),
             ("bytes of bring-up and RC alone", 71590),
             ("lines of easy", 1158),
             ("bytes of easy", 9310),
@@ -139,8 +139,8 @@ FIGURES = {
             ("bytes of interfaces", 6640),
             ("lines of texts", 319),
             ("bytes of texts", 5600),
-            ("lines of core and faces", 14026),
-            ("bytes of core and faces", 95770),
+            ("lines of core and faces", 14027),
+            ("bytes of core and faces", 95820),
             ("lines of waiting for verbs", 133),
             ("lines of work_requests", 163),
             ("bytes of work_requests", 53100),
