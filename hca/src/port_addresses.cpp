@@ -13,8 +13,6 @@
 namespace freehca {
 
 using namespace layouts;
-using id = attribute_id;
-
 namespace {
 
 constexpr std::uint8_t ipv4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -97,7 +95,7 @@ bool set_port_addresses::has_v2() const {
 status set_port_addresses::check() const {
   device& d = *device_;
   if (!d.up()) return driver_error::bad_state;
-  FREEHCA_TRY(d.refused_.check(id::port, port_, d.capabilities().ports, 1));
+  FREEHCA_TRY(d.refused_.check(attribute_id::port, port_, d.capabilities().ports, 1));
   if (d.port(port_).link_layer != port_type::ethernet) return driver_error::unsupported;
   FREEHCA_TRY(check_addresses());
   return d.ports_.control(port_).changing ? status(driver_error::busy) : status();
@@ -105,24 +103,25 @@ status set_port_addresses::check() const {
 
 status set_port_addresses::check_addresses() const {
   refused_attribute& note = device_->refused_;
-  FREEHCA_TRY(note.check(id::mac_entries, to_.mac_entries, set_port_mac_entries));
+  FREEHCA_TRY(note.check(attribute_id::mac_entries, to_.mac_entries, set_port_mac_entries));
   for (unsigned i = 0; i < to_.mac_entries; ++i) {
     const std::uint64_t mac = to_.macs[i];
-    FREEHCA_TRY(note.check(id::port_mac, mac, most_mac));
+    FREEHCA_TRY(note.check(attribute_id::port_mac, mac, most_mac));
     bool refused = is_multicast_mac(mac);
     for (unsigned j = 0; j < i; ++j) refused |= mac != 0 && mac == to_.macs[j];
-    if (refused) return note.refuse(id::port_mac, mac, mac);
+    if (refused) return note.refuse(attribute_id::port_mac, mac, mac);
   }
-  FREEHCA_TRY(note.check(id::vlan_entries, to_.vlan_entries, port_address_tables::most_vlans));
+  FREEHCA_TRY(
+      note.check(attribute_id::vlan_entries, to_.vlan_entries, port_address_tables::most_vlans));
   for (unsigned i = 0; i < to_.vlan_entries; ++i) {
     const std::uint16_t vlan = to_.vlans[i];
     if (vlan == no_vlan) continue;
-    FREEHCA_TRY(note.check(id::port_vlan, vlan, highest_vlan));
+    FREEHCA_TRY(note.check(attribute_id::port_vlan, vlan, highest_vlan));
     for (unsigned j = 0; j < i; ++j)
-      if (vlan == to_.vlans[j]) return note.refuse(id::port_vlan, vlan, vlan);
+      if (vlan == to_.vlans[j]) return note.refuse(attribute_id::port_vlan, vlan, vlan);
   }
   const unsigned length = device_->port(port_).gid_table_length;
-  FREEHCA_TRY(note.check(id::gid_entries, to_.gid_entries,
+  FREEHCA_TRY(note.check(attribute_id::gid_entries, to_.gid_entries,
                          length < set_port_gid_entries ? length : set_port_gid_entries));
   const bool v1 = device_->capabilities().has(dev_cap_flag::roce) || has_v2();
   for (unsigned i = 0; i < to_.gid_entries; ++i) {
@@ -134,7 +133,7 @@ status set_port_addresses::check_addresses() const {
     for (unsigned j = 0; j < i; ++j)
       refused |= g.address == to_.gids[j].address && g.version == to_.gids[j].version;
     // A GID does not fit in the note. The note has its place in the list.
-    if (refused) return note.refuse(id::port_gid, i, i);
+    if (refused) return note.refuse(attribute_id::port_gid, i, i);
   }
   return {};
 }

@@ -41,12 +41,10 @@ std::uint8_t static_rate_code(std::uint8_t rate, const capabilities& can) {
   return static_cast<std::uint8_t>(code);
 }
 
-using id = attribute_id;
-
 status write_infiniband(verbs& in, infiniband_path a, bool to_groups_too,
                         image<address_vector>& to) {
   refused_attribute& note = in.refused();
-  FREEHCA_TRY(note.check(id::dlid, a.dlid,
+  FREEHCA_TRY(note.check(attribute_id::dlid, a.dlid,
                          a.global && to_groups_too ? 0xffff : first_multicast_lid - 1,
                          a.global ? 0 : 1));
   FREEHCA_TRY(set_static_rate(a.static_rate, in));
@@ -71,11 +69,11 @@ void set_dgid(image<address_vector>& to, const gid& dgid) {
 
 status check_port(verbs& in, const address_attributes& path) {
   const capabilities& can = in.adapter().capabilities();
-  FREEHCA_TRY(in.refused().check(id::port, path.port(), can.ports, 1));
+  FREEHCA_TRY(in.refused().check(attribute_id::port, path.port(), can.ports, 1));
   const port_type link = path.roce() != nullptr ? port_type::ethernet : port_type::ib;
   const port_type of_port = can.link_layer(path.port());
   if (of_port == link) return {};
-  return in.refused().refuse(id::link_layer, static_cast<unsigned>(link),
+  return in.refused().refuse(attribute_id::link_layer, static_cast<unsigned>(link),
                              static_cast<unsigned>(of_port));
 }
 

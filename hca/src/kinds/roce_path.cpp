@@ -16,8 +16,6 @@ using namespace layouts;
 
 namespace {
 
-using id = attribute_id;
-
 #define FREEHCA_ROW(member, field) \
   FREEHCA_FIELD_AS(roce_path, member, &address_vector::field, attribute_id::member)
 constexpr auto roce_fields = fields_of<address_vector>(
@@ -33,19 +31,20 @@ status write_vector(verbs& in, const roce_path& path, bool to_groups_too,
   refused_attribute& note = in.refused();
   const port_address_tables& tables = in.adapter().addresses(a.port);
   const bool group = is_multicast_mac(a.dmac);
-  FREEHCA_TRY(note.check(id::dmac, a.dmac, most_mac, 1));
-  if (group && !to_groups_too) return note.refuse(id::dmac, a.dmac, a.dmac);
-  FREEHCA_TRY(note.check(id::priority, a.priority, 7));
+  FREEHCA_TRY(note.check(attribute_id::dmac, a.dmac, most_mac, 1));
+  if (group && !to_groups_too) return note.refuse(attribute_id::dmac, a.dmac, a.dmac);
+  FREEHCA_TRY(note.check(attribute_id::priority, a.priority, 7));
   if (a.vlan != no_vlan && tables.vlan_index(a.vlan) == 0)
-    return note.refuse(id::vlan, a.vlan, a.vlan);
+    return note.refuse(attribute_id::vlan, a.vlan, a.vlan);
   const gid_type source = tables.gid(a.sgid_index);
-  if (source == gid_type::none) return note.refuse(id::sgid_index, a.sgid_index, a.sgid_index);
+  if (source == gid_type::none)
+    return note.refuse(attribute_id::sgid_index, a.sgid_index, a.sgid_index);
   // Packets over IPv4 have IPv4 addresses at both ends, those over IPv6 at neither. On RoCE v1 any
   // pair of GIDs can stand in the GRH.
   const bool other_form =
       source != gid_type::v1 && is_ipv4(a.dgid) != (source == gid_type::v2_ipv4);
   if (a.dgid == gid{} || other_form || is_multicast(a.dgid) != group)
-    return note.refuse(id::dgid, 1, 1);
+    return note.refuse(attribute_id::dgid, 1, 1);
   FREEHCA_TRY(set_static_rate(a.static_rate, in));
   FREEHCA_TRY(store(roce_fields, a, to, note));
   set_dgid(to, a.dgid);
@@ -61,10 +60,11 @@ status write_context(verbs& in, const roce_path& path, bool has_peer, image<addr
   using l = address_path;
   const port_address_tables& tables = in.adapter().addresses(path.port);
   if (!tables.has_mac(path.mac_index))
-    return in.refused().refuse(id::mac_index, path.mac_index, path.mac_index);
+    return in.refused().refuse(attribute_id::mac_index, path.mac_index, path.mac_index);
   // The tables may change on another thread between the checks and this.
   const unsigned vlan = path.vlan == no_vlan ? 0 : tables.vlan_index(path.vlan);
-  if (vlan == 0 && path.vlan != no_vlan) return in.refused().refuse(id::vlan, path.vlan, path.vlan);
+  if (vlan == 0 && path.vlan != no_vlan)
+    return in.refused().refuse(attribute_id::vlan, path.vlan, path.vlan);
   to.set<&l::grh>(true)
       .set<&l::my_lid_smac_idx>(path.mac_index)
       .set<&l::link_type>(path_link::ethernet)
