@@ -150,6 +150,8 @@ status device::steps::init_hca(device& d) {
       .set<&l::cacheline_sz_valid>(true)
       .set<&l::host_is_big_endian>(std::endian::native == std::endian::big)
       .set<&l::ud_av_port_check>(true);
+  // Linux 6.1 main.c mlx4_init_hca.
+  if (d.capabilities_.has(layouts::dev_cap_flag::memory_window)) in.set<&l::mw_enable>(true);
   FREEHCA_TRY(tell_tables(d, in));
   // The UAR pages have 4 KB. The device gets all that the BAR has.
   const unsigned log_uars =

@@ -77,6 +77,11 @@ template <class Request>
   if (r.opcode == send_opcode::nop) return to.post(nop{r.wr_id, flags_of(r)});
   if (r.opcode == send_opcode::local_invalidate)
     return to.post(local_invalidate{r.wr_id, {r.rkey}, flags_of(r)});
+  if (r.opcode == send_opcode::bind_window) {
+    // Every queue with this opcode refuses a binding of type 2 of no bytes.
+    constexpr window_binding unsound{.type = window_type::two};
+    return to.post(bind_window{r.wr_id, r.binding != nullptr ? *r.binding : unsound, flags_of(r)});
+  }
   return to.post(
       fast_register{r.wr_id, r.memory != nullptr ? *r.memory : registration{}, flags_of(r)});
 }
@@ -112,6 +117,7 @@ template <class Data>
       return post_as<masked_fetch_and_add>(to, r);
     case send_opcode::fast_register:
     case send_opcode::local_invalidate:
+    case send_opcode::bind_window:
     case send_opcode::nop:
       return post_bare(to, r);
   }

@@ -52,7 +52,8 @@ image<mpt> entry_for(const memory_access& access, const page_list& pages,
       .set<&mpt::local_write>(access.local_write)
       .set<&mpt::remote_read>(access.remote_read)
       .set<&mpt::remote_write>(access.remote_write)
-      .set<&mpt::atomic>(access.remote_atomic);
+      .set<&mpt::atomic>(access.remote_atomic)
+      .set<&mpt::bind_enable>(access.bind_windows);
   e.set<&mpt::pd>(pd);
   e.set<&mpt::enable_invalidate>(true).set<&mpt::remote_invalidate>(true);
   e.set<&mpt::start>(virtual_address).set<&mpt::length>(pages.bytes());

@@ -59,6 +59,7 @@ std::uint64_t opcodes_of(const queue_pair_service& service, const capabilities& 
   if (!can.has(dev_cap_flag::atomic)) opcodes &= ~queues::opcodes_of_atomics();
   if (!can.has(bmme_flag::fast_register) || !can.has(bmme_flag::local_invalidate))
     opcodes &= ~queues::opcodes_of_memory_management();
+  if (!can.has(dev_cap_flag::memory_window)) opcodes &= ~queues::opcodes_of_memory_windows();
   if (!can.has(bmme_flag::remote_invalidate))
     opcodes &= ~queues::opcode_bit(wqe_opcode::send_inval);
   return opcodes;

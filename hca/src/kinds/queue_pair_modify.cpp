@@ -52,7 +52,8 @@ const queue_pair_service queue_pair_services[] = {
      .header_bytes = queues::rdma_header_bytes,
      .most_message_bytes = 0,
      .opcodes = queues::opcodes_of_a_connection(true) | queues::opcodes_of_memory_management() |
-                queues::opcodes_of_masked_atomics() | queues::opcode_bit(wqe_opcode::send_inval),
+                queues::opcodes_of_memory_windows() | queues::opcodes_of_masked_atomics() |
+                queues::opcode_bit(wqe_opcode::send_inval),
      .to = {{FREEHCA_ROWS(remote_read, remote_write), qp_optpar::pkey_index | rights},
             {FREEHCA_ROWS(min_rnr_timer, receive_psn),
              peer | qp_optpar::rra_max | qp_optpar::min_rnr_nak | rights},
@@ -62,8 +63,8 @@ const queue_pair_service queue_pair_services[] = {
     {.code = qp_service::uc,
      .header_bytes = queues::rdma_header_bytes,
      .most_message_bytes = 0,
-     .opcodes =
-         queues::opcodes_of_an_unreliable_connection() | queues::opcodes_of_memory_management(),
+     .opcodes = queues::opcodes_of_an_unreliable_connection() |
+                queues::opcodes_of_memory_management() | queues::opcodes_of_memory_windows(),
      .to = {{FREEHCA_ROWS(remote_write, remote_write), qp_optpar::pkey_index | qp_optpar::rwe},
             {FREEHCA_ROWS(remote_write, receive_psn), peer | qp_optpar::rwe},
             {FREEHCA_ROWS(send_psn, send_psn), 0}}},

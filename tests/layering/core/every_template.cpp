@@ -72,6 +72,7 @@ status post_each(queues::sq& to, const queues::address& peer) {
   FREEHCA_TRY(to.post(queues::masked_fetch_and_add{}));
   FREEHCA_TRY(to.post(queues::fast_register{}));
   FREEHCA_TRY(to.post(queues::local_invalidate{}));
+  FREEHCA_TRY(to.post(queues::bind_window{}));
   FREEHCA_TRY(to.post(queues::send_datagram{.to = {&peer}}));
   FREEHCA_TRY(to.post(queues::send_datagram_list{.to = {&peer}}));
   FREEHCA_TRY(to.post(queues::send_datagram_with_immediate_inline{.to = {&peer}}));

@@ -46,7 +46,9 @@ class reference_wqe {
                                                   : 0);
       append(segment);
     }
-    const bool manages_memory = r.opcode == o::fast_register || r.opcode == o::local_invalidate;
+    const bool manages_memory = r.opcode == o::fast_register || r.opcode == o::local_invalidate ||
+                                r.opcode == o::bind_window;
+    if (r.opcode == o::bind_window) append_binding(*r.binding);
     if (r.opcode == o::fast_register) append_registration(*r.memory);
     if (r.opcode == o::local_invalidate) {
       layouts::image<layouts::wqe_local_invalidate> segment;
@@ -93,7 +95,8 @@ class reference_wqe {
                         w::fast_register,
                         w::local_invalidate,
                         w::masked_atomic_cs,
-                        w::masked_atomic_fa};
+                        w::masked_atomic_fa,
+                        w::bind_mw};
     return of[static_cast<unsigned>(o)];
   }
   template <class Layout>
@@ -123,6 +126,22 @@ class reference_wqe {
       from += part;
       length -= part;
     }
+  }
+  void append_binding(const queues::window_binding& b) {
+    using l = layouts::wqe_bind;
+    const auto has = [&b](queues::window_rights right) {
+      return (static_cast<std::uint64_t>(b.rights) & static_cast<std::uint64_t>(right)) != 0;
+    };
+    layouts::image<l> segment;
+    segment.set<&l::remote_read>(has(queues::window_rights::remote_read))
+        .set<&l::remote_write>(has(queues::window_rights::remote_write))
+        .set<&l::atomic>(has(queues::window_rights::remote_atomic))
+        .set<&l::type_2>(b.type == queues::window_type::two)
+        .set<&l::new_rkey>(b.key)
+        .set<&l::lkey>(b.region)
+        .set<&l::address>(b.address)
+        .set<&l::length>(b.length);
+    append(segment);
   }
   void append_registration(const queues::registration& r) {
     using l = layouts::wqe_fast_register;

@@ -32,6 +32,8 @@ constexpr std::uint32_t qpn = 0x123456;
 constexpr auto every_right = static_cast<std::uint64_t>(
     registration_rights::local_write | registration_rights::remote_read |
     registration_rights::remote_write | registration_rights::remote_atomic);
+constexpr auto every_window_right = static_cast<std::uint64_t>(
+    window_rights::remote_read | window_rights::remote_write | window_rights::remote_atomic);
 
 /// A send queue with its own memory.
 struct made_queue {
@@ -48,7 +50,8 @@ struct made_queue {
   explicit made_queue(std::uint64_t opcodes) { open(opcodes); }
   static std::uint64_t connection_opcodes(bool atomics, bool extended) {
     const std::uint64_t all = opcodes_of_a_connection(atomics) | opcodes_of_memory_management() |
-                              opcodes_of_masked_atomics() | opcode_bit(wqe_opcode::send_inval);
+                              opcodes_of_memory_windows() | opcodes_of_masked_atomics() |
+                              opcode_bit(wqe_opcode::send_inval);
     return extended ? opcodes_of_xrc(all) : all;
   }
   void open(std::uint64_t opcodes) {
@@ -135,6 +138,8 @@ struct any_request {
         return post(queue, fast_register{.memory = *r.memory});
       case send_opcode::local_invalidate:
         return post(queue, local_invalidate{.memory = {r.rkey}});
+      case send_opcode::bind_window:
+        return post(queue, bind_window{.memory = *r.binding});
     }
     return driver_error::unsupported;
   }
@@ -157,7 +162,7 @@ void expect_the_same_bytes(bool extended, unsigned least) {
     any_request any;
     send_request& r = any.as_known_at_run_time;
     r = {.wr_id = random(),
-         .opcode = static_cast<send_opcode>(below(13)),
+         .opcode = static_cast<send_opcode>(below(14)),
          .signaled = below(2) == 0,
          .solicited = below(2) == 0,
          .fence = below(2) == 0,
@@ -171,10 +176,12 @@ void expect_the_same_bytes(bool extended, unsigned least) {
          .remote_srqn = static_cast<std::uint32_t>(random() >> (below(8) == 0 ? 39 : 40))};
     const bool atomic = r.opcode == send_opcode::compare_and_swap ||
                         r.opcode == send_opcode::fetch_and_add ||
-                        r.opcode >= send_opcode::masked_compare_and_swap;
+                        r.opcode == send_opcode::masked_compare_and_swap ||
+                        r.opcode == send_opcode::masked_fetch_and_add;
     if (atomic) list.resize(1);
     const bool no_data = r.opcode == send_opcode::nop || r.opcode == send_opcode::fast_register ||
-                         r.opcode == send_opcode::local_invalidate;
+                         r.opcode == send_opcode::local_invalidate ||
+                         r.opcode == send_opcode::bind_window;
     if (no_data) list.clear();
     any.extended = extended && !no_data;
     const registration memory{static_cast<std::uint32_t>(random()),
@@ -184,6 +191,13 @@ void expect_the_same_bytes(bool extended, unsigned least) {
                               static_cast<unsigned>(11 + below(22)),
                               static_cast<registration_rights>(random() & every_right)};
     r.memory = &memory;
+    const window_binding binding{static_cast<std::uint32_t>(random()),
+                                 static_cast<std::uint32_t>(random()),
+                                 random(),
+                                 below(8) == 0 ? 0 : random() >> below(64),
+                                 static_cast<window_rights>(random() & every_window_right),
+                                 static_cast<window_type>(below(2))};
+    r.binding = &binding;
     if (!atomic && !no_data && r.opcode != send_opcode::rdma_read && below(3) == 0) {
       any.bytes = {bytes.data(), static_cast<std::uint32_t>(below(bytes.size()))};
       r.inline_bytes = any.bytes.from;

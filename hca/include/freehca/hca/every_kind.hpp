@@ -9,6 +9,7 @@
 #include <freehca/hca/kinds/counting_completion_queue.hpp>
 #include <freehca/hca/kinds/fast_memory_region.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
+#include <freehca/hca/kinds/memory_window.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 #include <freehca/hca/kinds/shared_receive_queue.hpp>
@@ -21,6 +22,7 @@ constexpr verbs_budget every_kind() {
       .with<protection_domain>(8)
       .with<memory_region>(32)
       .with<fast_memory_region>(8)
+      .with<memory_window>(8)
       .with<address_handle>(16)
       .with<completion_queue>(16)
       .with<counting_completion_queue>(4)

@@ -2,7 +2,8 @@
 // Copyright the freehca authors
 //
 // Work requests that manage memory. A send queue registers pages, access rights and a key with a
-// free region. Another request ends the registration. Neither needs a firmware command.
+// free region, or binds a memory window to a part of a region. Other requests end both. None of
+// them needs a firmware command.
 //
 // The device executes them in the order of the queue, before later requests begin. An invalidation
 // waits for earlier reads and atomics only if it has request_flags::fence.
@@ -91,6 +92,37 @@ struct invalidation {
   std::uint32_t key = 0;
 };
 
+/// The two types of memory windows (IBTA vol. 1, 10.6.7.2). A window of type 1 is bound again
+/// whether it is bound or not, and a binding of no bytes unbinds it. A window of type 2 is bound
+/// only while it is free, only the peer of the queue pair that has bound it can use it (2B), and an
+/// invalidation frees it.
+enum class window_type : std::uint8_t { one, two };
+
+/// Access rights of a bound window. Writes and atomics need a region with local writes. The values
+/// are bits of the segment's first 64-bit word, in host order.
+enum class window_rights : std::uint64_t {
+  none = 0,
+  remote_read = layouts::in_word<&layouts::wqe_bind::remote_read>(1),
+  remote_write = layouts::in_word<&layouts::wqe_bind::remote_write>(1),
+  remote_atomic = layouts::in_word<&layouts::wqe_bind::atomic>(1),
+};
+constexpr window_rights operator|(window_rights a, window_rights b) {
+  return static_cast<window_rights>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
+}
+
+/// A memory window, and the part of a region to which it is bound. Window, region and queue pair
+/// have the same protection domain. The region permits it (memory_access::bind_windows). The peer
+/// uses the addresses of the region. There are no zero-based windows, because the cards do not
+/// report them.
+struct window_binding {
+  std::uint32_t key = 0;      ///< memory_window::next_key(): the R_Key after the binding
+  std::uint32_t region = 0;   ///< the L_Key of the region
+  std::uint64_t address = 0;  ///< of the first byte, as the region has it
+  std::uint64_t length = 0;   ///< bytes; 0 unbinds a window of type 1
+  window_rights rights = window_rights::none;
+  window_type type = window_type::one;
+};
+
 /// True if the registration keeps the rules that hold for every region. The device itself checks
 /// that the region has room for the pages.
 inline bool is_sound(const registration& r) {
@@ -103,6 +135,10 @@ inline bool is_sound(const registration& r) {
 }
 inline bool is_sound(const invalidation&) {
   return true;
+}
+/// The device itself checks the keys, and that the range lies in the region.
+inline bool is_sound(const window_binding& b) {
+  return b.length != 0 ? b.address + (b.length - 1) >= b.address : b.type == window_type::one;
 }
 
 /// Stores the segment as Linux does (6.1 hw/mlx4/qp.c set_reg_seg, set_local_inv_seg). Returns its
@@ -126,6 +162,18 @@ inline std::uint32_t store_memory(std::byte* to, const invalidation& i) {
   dma::store_be64(to + l{}.mem_key.offset, layouts::in_word<&l::mem_key>(i.key));
   return l::bytes;
 }
+/// rdma-core providers/mlx4/qp.c set_bind_seg.
+inline std::uint32_t store_memory(std::byte* to, const window_binding& b) {
+  using l = layouts::wqe_bind;
+  static_assert(layouts::wqe_ctrl::bytes + l::bytes <= layouts::wqe_basic_block);
+  dma::store_be64(to, static_cast<std::uint64_t>(b.rights) |
+                          layouts::in_word<&l::type_2>(b.type == window_type::two));
+  dma::store_be64(to + l{}.new_rkey.offset,
+                  layouts::in_word<&l::new_rkey>(b.key) | layouts::in_word<&l::lkey>(b.region));
+  dma::store_be64(to + l{}.address.offset, b.address);
+  dma::store_be64(to + l{}.length.offset, b.length);
+  return l::bytes;
+}
 
 /// Registers pages with a free region (fast_memory_region). The device may access the pages until
 /// the registration ends. If the device refuses the registration, the request completes with
@@ -138,7 +186,18 @@ struct fast_register {
   request_flags flags = request_flags::signaled;
 };
 
-/// Ends the registration of a key. After the completion, no access by this key reaches the pages.
+/// Binds a memory window (memory_window) to a part of a region. If the device refuses the binding,
+/// the request completes with completion_status::window_bind.
+struct bind_window {
+  static constexpr auto opcode = layouts::wqe_opcode::bind_mw;
+  static constexpr auto completes_as = work_opcode::bind_window;
+  std::uint64_t wr_id = 0;
+  window_binding memory{};
+  request_flags flags = request_flags::signaled;
+};
+
+/// Ends the registration of a key, or the binding of a window of type 2. After the completion, no
+/// access by this key reaches the pages.
 struct local_invalidate {
   static constexpr auto opcode = layouts::wqe_opcode::local_invalidate;
   static constexpr auto completes_as = work_opcode::local_invalidate;

@@ -37,6 +37,12 @@ constexpr std::uint64_t opcodes_of_memory_management() {
   return opcode_bit(o::fast_register) | opcode_bit(o::local_invalidate);
 }
 
+/// The opcodes of memory windows, besides the invalidation of windows of type 2. Reliable and
+/// unreliable connections may have them.
+constexpr std::uint64_t opcodes_of_memory_windows() {
+  return opcode_bit(layouts::wqe_opcode::bind_mw);
+}
+
 /// The opcodes of masked atomics. A masked compare and swap is longer than other requests. A queue
 /// with this opcode therefore has longer entries.
 constexpr std::uint64_t opcodes_of_masked_atomics() {
@@ -53,7 +59,8 @@ constexpr std::uint64_t opcodes_of_atomics() {
 /// receive queue.
 constexpr std::uint64_t opcodes_of_xrc(std::uint64_t of_a_connection) {
   using o = layouts::wqe_opcode;
-  const std::uint64_t unnamed = opcode_bit(o::nop) | opcodes_of_memory_management();
+  const std::uint64_t unnamed =
+      opcode_bit(o::nop) | opcodes_of_memory_management() | opcodes_of_memory_windows();
   return (of_a_connection & unnamed) | (of_a_connection & ~unnamed) << first_xrc_bit;
 }
 /// The least number of bytes of the longest WQE of a queue with these opcodes.

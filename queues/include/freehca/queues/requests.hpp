@@ -85,6 +85,7 @@ enum class work_opcode : std::uint8_t {
   nop,
   fast_register,
   local_invalidate,
+  bind_window,
   receive,
   /// A receive that was consumed by an RDMA write with immediate data. The byte count is that of
   /// the write, which stored nothing in the receive's buffer.

@@ -32,6 +32,7 @@ enum class send_opcode : std::uint8_t {
   local_invalidate,
   masked_compare_and_swap,
   masked_fetch_and_add,
+  bind_window,
 };
 
 /// A request to a send queue. When the post returns, the caller may reuse the request, its lists
@@ -63,6 +64,7 @@ struct send_request {
   std::uint32_t qkey = 0;
   std::uint32_t remote_srqn = 0;  ///< of extended connections (XRC); other queues ignore it
   const queues::registration* memory = nullptr;  ///< of fast_register, which is refused without it
+  const queues::window_binding* binding = nullptr;  ///< the same of bind_window
 };
 
 /// Writes one WQE like sq::post() with a typed request, on the same thread and with the same

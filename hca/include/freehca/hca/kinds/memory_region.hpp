@@ -19,6 +19,7 @@ struct memory_access {
   bool remote_read = false;
   bool remote_write = false;   ///< needs local_write
   bool remote_atomic = false;  ///< needs local_write
+  bool bind_windows = false;   ///< memory windows may be bound to the region
 };
 
 /// Memory of the program, of any alignment.

@@ -28,6 +28,7 @@ struct handle {
 
 using pd_handle = handle<struct protection_domain>;
 using mr_handle = handle<struct memory_region>;
+using mw_handle = handle<struct memory_window>;
 using cq_handle = handle<struct completion_queue>;
 using srq_handle = handle<struct shared_receive_queue>;
 using qp_handle = handle<struct queue_pair>;
