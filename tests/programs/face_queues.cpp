@@ -205,9 +205,8 @@ ibv_qp_init_attr_ex extended(endpoint& of, std::uint64_t operations) {
 void unknown_operations_are_refused(std::uint64_t) {
   opened_device device;
   endpoint queues(device, {});
-  constexpr std::uint64_t refused[] = {IBV_QP_EX_WITH_BIND_MW, IBV_QP_EX_WITH_TSO,
-                                       IBV_QP_EX_WITH_RDMA_WRITE | std::uint64_t{1} << 40,
-                                       ~std::uint64_t{0}};
+  constexpr std::uint64_t refused[] = {
+      IBV_QP_EX_WITH_TSO, IBV_QP_EX_WITH_RDMA_WRITE | std::uint64_t{1} << 40, ~std::uint64_t{0}};
   for (const std::uint64_t operations : refused) {
     ibv_qp_init_attr_ex how = extended(queues, operations);
     errno = 0;

@@ -49,6 +49,9 @@ void fill_operations(open_context& made) {
   extended.create_srq_ex = create_extended_srq;
   extended.get_srq_num = srq_number;
   ibv_context_ops& plain = extended.context.ops;
+  plain.alloc_mw = allocate_window;
+  plain.bind_mw = bind_window;
+  plain.dealloc_mw = free_window;
   plain.poll_cq = poll_completions;
   plain.req_notify_cq = request_notification;
   plain.post_send = post_send;

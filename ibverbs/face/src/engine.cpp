@@ -24,6 +24,7 @@ verbs_budget kinds(const object_limits& limits) {
   verbs_budget b = verbs_budget{}
                        .with<protection_domain>(limits.domains)
                        .with<memory_region>(limits.regions)
+                       .with<memory_window>(limits.windows)
                        .with<address_handle>(limits.address_handles)
                        .with<completion_queue>(limits.completion_queues)
                        .with<shared_receive_queue>(limits.shared_receive_queues)

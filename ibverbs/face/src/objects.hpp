@@ -42,6 +42,11 @@ struct region {
   mr_handle handle;
 };
 
+struct window {
+  ibv_mw verbs;
+  mw_handle handle;
+};
+
 struct datagram_address {
   ibv_ah verbs;
   ah_handle handle;
@@ -100,6 +105,9 @@ inline domain& of(ibv_pd* p) {
 inline region& of(ibv_mr* p) {
   return *reinterpret_cast<region*>(p);
 }
+inline window& of(ibv_mw* p) {
+  return *reinterpret_cast<window*>(p);
+}
 inline datagram_address& of(ibv_ah* p) {
   return *reinterpret_cast<datagram_address*>(p);
 }
@@ -131,7 +139,10 @@ inline std::nullptr_t fail(int error) {
   return nullptr;
 }
 
-// posting.cpp, polling.cpp: members of ibv_context_ops.
+// windows.cpp, posting.cpp, polling.cpp: members of ibv_context_ops.
+ibv_mw* allocate_window(ibv_pd* pd, ibv_mw_type type);
+int bind_window(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* how);
+int free_window(ibv_mw* mw);
 int post_send(ibv_qp* qp, ibv_send_wr* requests, ibv_send_wr** bad);
 int post_receive(ibv_qp* qp, ibv_recv_wr* requests, ibv_recv_wr** bad);
 int post_shared_receive(ibv_srq* srq, ibv_recv_wr* requests, ibv_recv_wr** bad);

@@ -68,6 +68,8 @@ ibv_wc_opcode opcode_of(work_opcode o) {
       return IBV_WC_RDMA_WRITE;
     case work_opcode::local_invalidate:
       return IBV_WC_LOCAL_INV;
+    case work_opcode::bind_window:
+      return IBV_WC_BIND_MW;
     case work_opcode::receive:
       return IBV_WC_RECV;
     case work_opcode::receive_rdma_with_immediate:

@@ -49,6 +49,8 @@ std::optional<send_opcode> opcode_of(ibv_wr_opcode o) {
       return send_opcode::local_invalidate;
     case IBV_WR_SEND_WITH_INV:
       return send_opcode::send_with_invalidate;
+    case IBV_WR_BIND_MW:
+      return send_opcode::bind_window;
     default:
       return {};
   }
@@ -83,13 +85,39 @@ class inline_pieces {
   std::byte together_[most_inline];
 };
 
+/// Returns 0, or an errno. Without a region, the request unbinds the window. rdma-core
+/// providers/mlx4/qp.c set_bind_seg reads the same members.
+int translate_binding(const ibv_send_wr& from, queues::window_binding& to) {
+  constexpr unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  using rights = queues::window_rights;
+  const ibv_mw* const mw = from.bind_mw.mw;
+  const ibv_mw_bind_info& how = from.bind_mw.bind_info;
+  if (mw == nullptr || (how.mr == nullptr && how.length != 0)) return EINVAL;
+  // The adapter has no windows whose addresses begin at 0.
+  if ((how.mw_access_flags & ~known) != 0) return EINVAL;
+  const auto right = [&how](unsigned flag, rights r) {
+    return (how.mw_access_flags & flag) != 0 ? r : rights::none;
+  };
+  to = {.key = from.bind_mw.rkey,
+        .region = how.mr != nullptr ? how.mr->lkey : 0,
+        .address = how.addr,
+        .length = how.length,
+        .rights = right(IBV_ACCESS_REMOTE_READ, rights::remote_read) |
+                  right(IBV_ACCESS_REMOTE_WRITE, rights::remote_write) |
+                  right(IBV_ACCESS_REMOTE_ATOMIC, rights::remote_atomic),
+        .type = mw->type == IBV_MW_TYPE_2 ? queues::window_type::two : queues::window_type::one};
+  return 0;
+}
+
 /// A queue pair that was made for no entries takes one. A negative count is too large as well.
 bool has_more_entries(int entries, std::uint32_t most) {
   return static_cast<std::uint32_t>(entries) > std::max(1u, most);
 }
 
 /// Returns 0, or an errno.
-int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inline_pieces& pieces) {
+int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inline_pieces& pieces,
+              queues::window_binding& binding) {
   const std::optional<send_opcode> opcode = opcode_of(from.opcode);
   if (!opcode) return EINVAL;
   const ibv_qp_cap& most = queue.made_with.cap;
@@ -119,6 +147,9 @@ int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inli
     to.compare = from.wr.atomic.compare_add;
     to.swap_or_add =
         from.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? from.wr.atomic.swap : from.wr.atomic.compare_add;
+  } else if (from.opcode == IBV_WR_BIND_MW) {
+    to.binding = &binding;
+    return translate_binding(from, binding);
   } else if (from.opcode == IBV_WR_LOCAL_INV || from.opcode == IBV_WR_SEND_WITH_INV) {
     to.rkey = from.invalidate_rkey;
   } else {
@@ -168,11 +199,12 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   }
   int error = 0;
   inline_pieces pieces;
+  queues::window_binding binding;
   const engine::guard held(here.lock);
   queues::sq& ring = queue.object->rings.send;
   for (; request != nullptr; request = request->next) {
     send_request translated;
-    error = translate(queue, *request, translated, pieces);
+    error = translate(queue, *request, translated, pieces, binding);
     if (error == 0)
       if (const status posted = work_requests::post(ring, translated); !posted.ok())
         error = error_of_post(posted);

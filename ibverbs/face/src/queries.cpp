@@ -19,6 +19,21 @@ constexpr std::uint32_t mellanox = 0x02c9;
 /// its queues keep free (6.1 drivers/infiniband/hw/mlx4/mlx4_ib.h MLX4_IB_SQ_MAX_SPARE).
 constexpr int spare_requests = 33;
 
+/// What the adapter has for windows and for requests that manage memory, as Linux reports it (6.1
+/// hw/mlx4/main.c mlx4_ib_query_device).
+unsigned memory_flags(const capabilities& can) {
+  using layouts::bmme_flag;
+  unsigned flags = 0;
+  if (can.has(bmme_flag::fast_register) && can.has(bmme_flag::local_invalidate) &&
+      can.has(bmme_flag::remote_invalidate))
+    flags |= IBV_DEVICE_MEM_MGT_EXTENSIONS;
+  if (!can.has(layouts::dev_cap_flag::memory_window)) return flags;
+  flags |= IBV_DEVICE_MEM_WINDOW;
+  if (can.has(bmme_flag::window_type_2) && can.has(bmme_flag::window_type_2b))
+    flags |= IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+  return flags;
+}
+
 void describe_device(engine& here, ibv_device_attr& to) {
   const capabilities& can = here.hardware().capabilities();
   const device_info info = here.hardware().info();
@@ -36,11 +51,13 @@ void describe_device(engine& here, ibv_device_attr& to) {
   to.max_qp_wr = (1 << can.log_most_wqes) - spare_requests;
   to.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                         IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-                        IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SHUTDOWN_PORT;
+                        IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SHUTDOWN_PORT | memory_flags(can);
   to.max_sge = static_cast<int>(std::min(can.most_gather, can.most_scatter));
   to.max_cq = static_cast<int>(limits.completion_queues);
   to.max_cqe = static_cast<int>(limits.completions);
   to.max_mr = static_cast<int>(limits.regions);
+  if ((to.device_cap_flags & IBV_DEVICE_MEM_WINDOW) != 0)
+    to.max_mw = static_cast<int>(limits.windows);
   to.max_pd = static_cast<int>(limits.domains);
   to.max_qp_rd_atom = static_cast<int>(can.most_reads_as_responder);
   to.max_qp_init_rd_atom = static_cast<int>(can.most_reads_as_requester);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned known_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                                  IBV_ACCESS_OPTIONAL_RANGE;
+                                  IBV_ACCESS_MW_BIND | IBV_ACCESS_OPTIONAL_RANGE;
 
 /// The limit that a registration has met, for messages. Empty: it has met none.
 std::string limit(status s, const host_settings& how) {
@@ -52,7 +52,8 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
       .access = {.local_write = (access & IBV_ACCESS_LOCAL_WRITE) != 0,
                  .remote_read = (access & IBV_ACCESS_REMOTE_READ) != 0,
                  .remote_write = (access & IBV_ACCESS_REMOTE_WRITE) != 0,
-                 .remote_atomic = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0},
+                 .remote_atomic = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0,
+                 .bind_windows = (access & IBV_ACCESS_MW_BIND) != 0},
       .relocated = true,
       .memory = {.first = static_cast<std::byte*>(at), .bytes = bytes}};
   const uncancellable stays;

@@ -89,6 +89,9 @@ void set_request_functions(ibv_qp_ex& to) {
   to.wr_send_inv = [](ibv_qp_ex* qp, std::uint32_t key) {
     begin(qp, IBV_WR_SEND_WITH_INV).invalidate_rkey = key;
   };
+  to.wr_bind_mw = [](ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t key, const ibv_mw_bind_info* how) {
+    begin(qp, IBV_WR_BIND_MW).bind_mw = {mw, key, *how};
+  };
   to.wr_local_inv = [](ibv_qp_ex* qp, std::uint32_t key) {
     begin(qp, IBV_WR_LOCAL_INV).invalidate_rkey = key;
   };

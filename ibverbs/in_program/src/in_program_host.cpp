@@ -27,7 +27,7 @@ namespace freehca::ibverbs {
 
 namespace {
 
-constexpr unsigned log_numbers = 14;  // of queue pairs, CQs, regions
+constexpr unsigned log_numbers = 14;  // of queue pairs, CQs, regions and windows
 
 constexpr host_settings in_program_settings() {
   host_settings s{};
@@ -37,6 +37,7 @@ constexpr host_settings in_program_settings() {
               .regions = 12'000,
               .domains = 4'000,
               .address_handles = 8'000,
+              .windows = 4'000,
               .completions = 65'535,
               .requests = 4'000'000};
   budget& b = s.budget;

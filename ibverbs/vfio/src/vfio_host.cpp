@@ -34,6 +34,7 @@ constexpr host_settings vfio_settings() {
               .regions = 4'000,
               .domains = 2'000,
               .address_handles = 4'000,
+              .windows = 2'000,
               .completions = 65'535,
               .requests = 1'000'000};
   budget& b = s.budget;
