@@ -152,11 +152,11 @@ status device::steps::init_hca(device& d) {
       .set<&l::ud_av_port_check>(true);
   // Linux 6.1 main.c mlx4_init_hca.
   if (d.capabilities_.has(layouts::dev_cap_flag::memory_window)) in.set<&l::mw_enable>(true);
-  FREEHCA_TRY(tell_tables(d, in));
   // The UAR pages have 4 KB. The device gets all that the BAR has.
   const unsigned log_uars =
       static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
   in.set<&l::log_max_uars>(log_uars > 15 ? 15 : log_uars).set<&l::uar_page_sz>(0);
+  FREEHCA_TRY(tell_tables(d, in));
   return d.sequence_.send_with_effect(over, d.sequence_.partly);
 }
 

@@ -40,6 +40,8 @@ struct domain {
 struct region {
   ibv_mr verbs;
   mr_handle handle;
+  std::uint64_t virtual_address;  // of its first byte, for data entries
+  unsigned access;
 };
 
 struct window {

@@ -27,10 +27,6 @@ void* no_object(const char* name) {
 
 using namespace freehca::ibverbs;
 
-FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr*, int, ibv_pd*, void*, std::size_t, int) {
-  refused("ibv_rereg_mr");
-  return IBV_REREG_MR_ERR_INPUT;
-}
 FREEHCA_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int,
                                          int) {
   return static_cast<ibv_mr*>(no_object("ibv_reg_dmabuf_mr"));

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include <freehca/hca/kinds/replace_memory_region.hpp>
 #include <freehca/texts/names.hpp>
 
 #include "errors.hpp"
@@ -41,21 +42,25 @@ int explain(status s, const memory_region_attributes& of, engine& here) {
   return error;
 }
 
+memory_region_attributes attributes_of(ibv_pd* pd, void* at, std::size_t bytes,
+                                       std::uint64_t virtual_address, unsigned access) {
+  return {.pd = of(pd).handle,
+          .virtual_address = virtual_address,
+          .access = {.local_write = (access & IBV_ACCESS_LOCAL_WRITE) != 0,
+                     .remote_read = (access & IBV_ACCESS_REMOTE_READ) != 0,
+                     .remote_write = (access & IBV_ACCESS_REMOTE_WRITE) != 0,
+                     .remote_atomic = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0,
+                     .bind_windows = (access & IBV_ACCESS_MW_BIND) != 0},
+          .relocated = true,
+          .memory = {.first = static_cast<std::byte*>(at), .bytes = bytes}};
+}
+
 ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t virtual_address,
                         unsigned access) {
   engine& here = engine_of(pd->context);
   if (here.dead()) return fail(ENODEV);
   if ((access & ~known_access) != 0) return fail(EOPNOTSUPP);
-  const memory_region_attributes how{
-      .pd = of(pd).handle,
-      .virtual_address = virtual_address,
-      .access = {.local_write = (access & IBV_ACCESS_LOCAL_WRITE) != 0,
-                 .remote_read = (access & IBV_ACCESS_REMOTE_READ) != 0,
-                 .remote_write = (access & IBV_ACCESS_REMOTE_WRITE) != 0,
-                 .remote_atomic = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0,
-                 .bind_windows = (access & IBV_ACCESS_MW_BIND) != 0},
-      .relocated = true,
-      .memory = {.first = static_cast<std::byte*>(at), .bytes = bytes}};
+  const memory_region_attributes how = attributes_of(pd, at, bytes, virtual_address, access);
   const uncancellable stays;
   auto made = std::make_unique<region>();
   const engine::guard held(here.lock);
@@ -64,7 +69,14 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
   made->handle = create.made();
   const std::uint32_t key = key_of(here.objects(), made->handle);
   made->verbs = {pd->context, pd, at, bytes, key, key, key};
+  made->virtual_address = virtual_address;
+  made->access = access;
   return &made.release()->verbs;
+}
+
+int refuse_registering_again(int error) {
+  errno = error;
+  return IBV_REREG_MR_ERR_INPUT;
 }
 
 }  // namespace
@@ -118,5 +130,45 @@ FREEHCA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
     if (const int error = here.perform(destroy, of(mr).handle); error != 0) return error;
   }
   delete &of(mr);
+  return 0;
+}
+
+/// The old region stays valid after an error, unless the adapter did not answer
+/// (replace_memory_region). The keys are new ones.
+FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* at, std::size_t bytes,
+                                int access) {
+  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  const bool has_domain = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+  const bool has_access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
+  // The first three conditions are those of rdma-core libibverbs/verbs.c.
+  if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || (moves && (bytes == 0 || at == nullptr)) ||
+      (access != 0 && !has_access) || (has_domain && pd == nullptr))
+    return refuse_registering_again(EINVAL);
+  if ((static_cast<unsigned>(access) & ~known_access) != 0)
+    return refuse_registering_again(EOPNOTSUPP);
+  engine& here = engine_of(mr->context);
+  if (here.dead()) return refuse_registering_again(ENODEV);
+  region& changed = of(mr);
+  ibv_pd* const domain = has_domain ? pd : mr->pd;
+  if (!moves) {
+    at = mr->addr;
+    bytes = mr->length;
+  }
+  const std::uint64_t virtual_address =
+      moves ? reinterpret_cast<std::uintptr_t>(at) : changed.virtual_address;
+  const unsigned rights = has_access ? static_cast<unsigned>(access) : changed.access;
+  const memory_region_attributes how = attributes_of(domain, at, bytes, virtual_address, rights);
+  const uncancellable stays;
+  const engine::guard held(here.lock);
+  replace_memory_region replace;
+  const status outcome = here.outcome_of(replace, changed.handle, how);
+  const std::uint32_t key = key_of(here.objects(), changed.handle);
+  if (!outcome.ok()) {
+    errno = explain(outcome, how, here);
+    return key == mr->lkey ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD;
+  }
+  changed.verbs = {mr->context, domain, at, bytes, key, key, key};
+  changed.virtual_address = virtual_address;
+  changed.access = rights;
   return 0;
 }

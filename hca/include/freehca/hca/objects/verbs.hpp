@@ -231,6 +231,7 @@ class verbs {
  private:
   friend class object_operation;
   friend struct device_object;
+  friend class replace_memory_region;
 
   struct directory_sizes {
     std::uint32_t qps, cqs, srqs;

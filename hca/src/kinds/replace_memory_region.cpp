@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/kinds/replace_memory_region.hpp>
+
+namespace freehca {
+
+namespace {
+
+template <class T>
+void swap_values(T& a, T& b) {
+  const T kept = a;
+  a = b;
+  b = kept;
+}
+
+void set_amounts_at_risk(memory_region& region) {
+  region.at_risk.set_amount(lease_kind::mapping, region.translation_count);
+  region.at_risk.set_amount(lease_kind::buffer, region.translation_count);
+}
+
+}  // namespace
+
+void replace_memory_region::start(verbs& owner, mr_handle which,
+                                  const memory_region_attributes& to) {
+  if (!startable()) return;
+  owner_ = &owner;
+  which_ = which;
+  spare_ = {};
+  const memory_region* const region = owner.find(which);
+  status s = verbs::usable(region);
+  if (s.ok() && region->what->identity != &identity_of<memory_region>)
+    s = driver_error::unsupported;
+  if (!s.ok()) return owner.reactor_->refuse(*this, s);
+  begin_parts(&advance);
+  owner.reactor_->watch(*this);
+  part(create_).start(owner, to);
+}
+
+void replace_memory_region::advance(stepper& self, status outcome) noexcept {
+  static_cast<replace_memory_region&>(self).ended(outcome);
+}
+
+void replace_memory_region::ended(status outcome) {
+  using enum object_record::phase;
+  if (!spare_) {
+    if (!outcome.ok()) return complete(outcome);
+    spare_ = create_.made();
+    memory_region* const region = owner_->find(which_);
+    // The caller may have destroyed the region meanwhile.
+    const status s = verbs::usable(region);
+    if (s.ok()) exchange();
+    else begin_undoing(s);
+    part(destroy_).start(*owner_, spare_);
+    return;
+  }
+  memory_region* const spare = owner_->find(spare_);
+  // After a reset there is no region left.
+  if (outcome.ok() || spare == nullptr) return complete(undoing() ? why() : outcome);
+  // The caller has no handle of the spare region. The verbs object destroys it after a refusal.
+  if (spare->state == doubtful_destruction) spare->state = doubtful_unwinding;
+  if (spare->state != live || undoing() || dropped()) {
+    if (spare->state == live) owner_->want_back(*spare, reclaimable);
+    return complete(undoing() ? why() : outcome);
+  }
+  begin_undoing(outcome);
+  if (verbs::usable(owner_->find(which_)).ok()) exchange();
+  part(destroy_).start(*owner_, spare_);
+}
+
+/// The two records exchange what the device knows. No step works on either of them.
+void replace_memory_region::exchange() {
+  memory_region &a = *owner_->find(which_), &b = *owner_->find(spare_);
+  swap_values(a.number, b.number);
+  swap_values(a.device_number, b.device_number);
+  swap_values(a.translations, b.translations);
+  swap_values(a.translation_count, b.translation_count);
+  swap_values(a.key, b.key);
+  swap_values(a.mapped, b.mapped);
+  for (unsigned i = 0; i < object_record::most_uses; ++i) swap_values(a.uses[i], b.uses[i]);
+  set_amounts_at_risk(a);
+  set_amounts_at_risk(b);
+}
+
+}  // namespace freehca
