@@ -33,5 +33,6 @@ std::vector<test> signal_tests();
 std::vector<test> thread_tests();
 std::vector<test> mended_tests();
 std::vector<test> refusal_tests();
+std::vector<test> window_tests();
 
 }  // namespace programs

@@ -37,6 +37,8 @@ int errno_of(status s) {
         return EINVAL;
     }
   }
+  // An error of the program, as Linux has it (6.1 cmd.c mlx4_status_to_errno).
+  if (s.is(layouts::command_status::region_bound)) return EBUSY;
   std::fprintf(stderr, "freehca: %s\n", words(s).c_str());
   return s.who() == origin::firmware ? EINVAL : EIO;
 }
