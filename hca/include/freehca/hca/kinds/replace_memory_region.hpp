@@ -8,10 +8,10 @@
 
 namespace freehca {
 
-/// Registers a region again, with another protection domain, other access rights or other memory
-///. The region keeps its handle. It gets a new key, and accesses by the old
-/// key fail afterwards. The attributes replace all earlier ones. While the operation is under way,
-/// the owner has one more region.
+/// Registers a region again, with another protection domain, other access rights or other memory.
+/// The region keeps its handle. It gets a new key, and accesses by the old key fail afterwards. The
+/// attributes replace all earlier ones. While the operation is under way, the owner has one more
+/// region.
 ///
 /// Linux keeps the key: it takes the entry back, changes it and gives it to the device again (6.1
 /// hw/mlx4/mr.c mlx4_ib_rereg_user_mr). The region is lost if the second step fails. This operation
