@@ -231,7 +231,8 @@ void cq::arm(bool solicited_only) {
                  std::uint64_t{cq_arm_word(arm_number_, requested_, cqn_)} << 32 | counter);
 }
 
-void cq::forget(const qp_rings& pair) {
+template <class Names, class Retire>
+[[gnu::always_inline]] inline void cq::forget_those(Names&& names, Retire&& retire) {
   if (!is_open()) return;
   const std::uint32_t consumer = this->consumer();
   std::uint32_t producer = consumer;
@@ -250,9 +251,8 @@ void cq::forget(const qp_rings& pair) {
     image<cqe> e;
     dma::load_bytes(e.data(), entry_at(i), cqe::bytes);
     const bool was_passed = cache::is_maintained && place == passed_before;
-    if (was_passed || e.get<&cqe::qpn>() == pair.qpn) {
-      if (!was_passed && pair.shared != nullptr && !e.get<&cqe::is_send>())
-        pair.shared->retire(static_cast<std::uint16_t>(e.get<&cqe::wqe_index>()));
+    if (was_passed || names(e)) {
+      if (!was_passed) retire(e);
       if (cache::is_maintained && shares_its_line(i) && i + 1 == producer) {
         passed_over_ = place;
         continue;
@@ -269,6 +269,23 @@ void cq::forget(const qp_rings& pair) {
   go_to(consumer + gone);
   barrier::dma_store_to_dma_store();
   tell_consumer();
+}
+
+void cq::forget(const qp_rings& pair) {
+  forget_those([&pair](const image<cqe>& e) { return e.get<&cqe::qpn>() == pair.qpn; },
+               [&pair](const image<cqe>& e) {
+                 if (pair.shared != nullptr && !e.get<&cqe::is_send>())
+                   pair.shared->retire(static_cast<std::uint16_t>(e.get<&cqe::wqe_index>()));
+               });
+}
+
+void cq::forget_named(std::uint32_t srqn) {
+  forget_those(
+      [srqn](const image<cqe>& e) {
+        return !e.get<&cqe::is_send>() && (e.get<&cqe::qpn>() & xrc_target_qpn_bit) != 0 &&
+               e.get<&cqe::remote_qpn>() == srqn;
+      },
+      [](const image<cqe>&) {});
 }
 
 }  // namespace freehca::queues

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <freehca/hal/barrier.hpp>
 #include <freehca/hal/cache.hpp>
@@ -13,6 +14,7 @@
 #include <freehca/hal/status.hpp>
 #include <freehca/layouts/cqe.hpp>
 #include <freehca/layouts/doorbell.hpp>
+#include <freehca/layouts/qpc.hpp>
 #include <freehca/layouts/register_map.hpp>
 #include <freehca/layouts/word.hpp>
 
@@ -88,6 +90,19 @@ class cq {
       tell_consumer();
     return given;
   }
+  /// Like poll(), for a queue with receives of extended reliable connections (XRC). The entry of
+  /// such a receive names a shared receive queue. named(its number) returns rings whose `shared` is
+  /// that queue, or null if there is no such queue. These rings become work_completion::queue, and
+  /// take the place of those of the queue pair, which may have been destroyed. poll() and look()
+  /// drop these entries. Source: rdma-core providers/mlx4/cq.c (mlx4_parse_cqe).
+  template <class Named>
+  unsigned take_named(work_completion* to, unsigned most, Named&& named) {
+    if (!pending() || most == 0) return 0;
+    const unsigned taken = walk<false>(
+        most, [&to](const auto&... of) { fill(*to++, of...); }, nullptr, named);
+    tell_consumer();
+    return taken;
+  }
   /// Releases the entries of all views that look() has given out.
   [[gnu::always_inline]] void release() {
     if (is_open()) tell_consumer();
@@ -119,6 +134,9 @@ class cq {
   /// used again. Frees the shared receives that the entries name, because nothing else will name
   /// them.
   void forget(const qp_rings& pair);
+  /// Removes the entries that take_named() would take from the shared receive queue `srqn`, which
+  /// was destroyed.
+  void forget_named(std::uint32_t srqn);
 
   std::uint32_t cqn() const { return cqn_; }
   std::uint32_t entries() const { return mask_ + 1; }
@@ -192,8 +210,10 @@ class cq {
   /// last word); see fill(). If `Here` is true, receive(entry, last word, queue pair) takes the
   /// receives, and returns false if there is no such receive. If `Here` is false, a call of
   /// head_of_receive() decodes the receives, because each program with a sink has a copy of walk().
-  template <bool Here, class Sink, class Receive>
-  [[gnu::always_inline]] unsigned walk(unsigned most, Sink&& sink, Receive&& receive);
+  /// For `named`, see take_named(). If it is null, there are no receives that name their queue.
+  template <bool Here, class Sink, class Receive, class Named = std::nullptr_t>
+  [[gnu::always_inline]] unsigned walk(unsigned most, Sink&& sink, Receive&& receive,
+                                       Named&& named = nullptr);
   // The following functions return the head of an entry's completion, or null if the entry names no
   // outstanding request. The head is the slot. If the completion differs from the slot, the head is
   // `changed`.
@@ -262,6 +282,20 @@ class cq {
            layouts::swap_be(static_cast<std::uint32_t>(rows{}.qpn.mask()));
   }
 
+  /// True if the entry is that of a receive of an extended reliable connection. `qpn` is its QPN in
+  /// the byte order of memory.
+  static bool names_its_queue(const std::byte* entry, std::uint32_t qpn) {
+    return (last_word_of(entry) & sent) == 0 &&
+           (layouts::swap_be(qpn) & layouts::xrc_target_qpn_bit) != 0;
+  }
+  static std::uint32_t srqn_of(const std::byte* entry) {
+    return dma::load_be32(entry + rows{}.remote_qpn.offset) &
+           static_cast<std::uint32_t>(rows{}.remote_qpn.mask());
+  }
+  /// Removes the entries for which names(entry) is true. Calls retire(entry) for each of them.
+  template <class Names, class Retire>
+  void forget_those(Names&& names, Retire&& retire);
+
   std::byte* at_ = nullptr;
   std::uint64_t lap_ = 0;      // the owner bit of an entry that is the software's
   std::byte* last_ = nullptr;  // last entry of the ring
@@ -288,8 +322,9 @@ class cq {
   layouts::cq_arm requested_ = layouts::cq_arm::none;
 };
 
-template <bool Here, class Sink, class Receive>
-inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive) {
+template <bool Here, class Sink, class Receive, class Named>
+inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive,
+                         [[maybe_unused]] Named&& named) {
   const qp_directory::view queue_pairs = queue_pairs_->look();
   std::byte* entry = at_;           // a local variable, like the next two, to stay in a register
   std::uint64_t lap = lap_ ^ sent;  // makes the top of a send's word 0
@@ -301,13 +336,20 @@ inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive) {
   posted_request changed;
   const auto finds_pair = [&]() __attribute__((always_inline)) {
     barrier::dma_load_to_dma_load();
-    const std::uint32_t named = qpn_of(entry);
-    if (named == number) [[likely]]
+    const std::uint32_t qpn = qpn_of(entry);
+    if constexpr (!std::is_null_pointer_v<std::remove_cvref_t<Named>>) {
+      if (names_its_queue(entry, qpn)) {
+        number = ~std::uint32_t{0};
+        pair = named(srqn_of(entry));
+        return pair != nullptr;
+      }
+    }
+    if (qpn == number) [[likely]]
       return true;
-    qp_rings* const found = queue_pairs.find(layouts::swap_be(named));
+    qp_rings* const found = queue_pairs.find(layouts::swap_be(qpn));
     if (found == nullptr) return false;
     pair = found;
-    number = named;
+    number = qpn;
     return true;
   };
   const auto go_on = [&]() __attribute__((always_inline)) {

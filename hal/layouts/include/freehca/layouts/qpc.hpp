@@ -41,6 +41,12 @@ enum class qp_service : std::uint8_t {
   raw_ethernet = 11,
 };
 
+/// Set in the numbers of XRC targets, above the numbers of all queue pairs. The driver sets it in
+/// commands. The device returns it in completions, and does not use it. The driver recognizes the
+/// completions of XRC receives by it. Sources: Linux 6.1 hw/mlx4/qp.c (create_qp_common), rdma-core
+/// providers/mlx4/mlx4.h (MLX4_XRC_QPN_BIT).
+inline constexpr std::uint32_t xrc_target_qpn_bit = 1u << 23;
+
 /// Path migration. Sources: include/linux/mlx4/qp.h (MLX4_QP_PM_*); MT25408 PRM: 2 is reserved, and
 /// a QP without path migration (UD, or none wanted) says `migrated`.
 enum class path_migration : std::uint8_t { armed = 0, rearm = 1, migrated = 3 };
