@@ -33,6 +33,8 @@ EVERY_COMMAND = "every_command.refused_with_every_status_is_undone_at_once"
 TAKES_OVER = "guest driver_change_flr_off"
 NO_ETHERNET_OVER_VFIO = "none: a program opens an Ethernet port by raw commands only"
 NO_ETHERNET_JUDGE = "none: the library for programs of others has InfiniBand ports only"
+NO_XRC_OVER_VFIO = "none: no program over VFIO uses XRC"
+NO_XRC_JUDGE = "none: no list of programs of others has one with XRC yet"
 QPEX = "pyverbs tests.test_qpex.QpExTestCase."
 DEVICE = "pyverbs tests.test_device.DeviceTest."
 
@@ -268,6 +270,21 @@ FEATURES = (
     Feature("shared_receive_error", "The error of a shared receive queue reaches its owner.",
             "shared_receive_queue_event_test.reaches_the_owner", NO_DRIVER_EVENT, NO_DRIVER_EVENT,
             ("event srq_catastrophic_error",)),
+    # Extended reliable connections (XRC).
+    Feature("xrc_receive_queues",
+            "XRC domains and their receive queues are created and destroyed.",
+            "xrc_connection.objects_in_use_stay", NO_XRC_OVER_VFIO, NO_XRC_JUDGE,
+            ("command sw2hw_srq hw2sw_srq",)),
+    Feature("xrc_connections",
+            "An XRC initiator sends to the receive queues that its requests name.",
+            "xrc_connection.each_send_arrives_in_the_queue_that_it_names", NO_XRC_OVER_VFIO,
+            NO_XRC_JUDGE, ("completion recv_send", "transition rst2init_qp init2rtr_qp")),
+    Feature("xrc_requests", "Writes, reads and atomics of XRC reach the named queue's memory.",
+            "xrc_connection.every_request_reaches_memory_of_the_named_queues_domain",
+            NO_XRC_OVER_VFIO, NO_XRC_JUDGE, ("request rdma_write rdma_read",)),
+    Feature("xrc_target_events", "Events of an XRC target reach its user.",
+            "xrc_connection.events_of_a_target_reach_its_user", NO_XRC_OVER_VFIO, NO_XRC_JUDGE,
+            ("event wq_access_violation",)),
     # Queue pairs.
     Feature("reliable_connections", "RC queue pairs move verified messages of all sizes.",
             "rc_test.sends_of_all_sizes_arrive_whole_and_alone", "hcactl_services",

@@ -102,6 +102,7 @@ image<qpc> common(const queue_pair& pair, qp_state to) {
                     queues::opcodes_of_memory_management()) != 0);
   c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);
   if (to != qp_state::init) return c;
+  c.set<&qpc::xrcd>(pair.xrcd);
   if (pair.shared == nullptr) c.set<&qpc::db_rec_addr>(pair.record.device_address);
   c.set<&qpc::log_page_size>(pair.log_page - 12u)
       .set<&qpc::mtt_base>(pair.owner->adapter().contexts().translation_offset(pair.translations));
@@ -262,7 +263,7 @@ void queue_pair::settle_change(bool done) {
   if (!in_reset) return;
   forget_completions();
   rings.send.reset();
-  if (shared == nullptr) rings.receive.reset();
+  if (rings.receive.is_open()) rings.receive.reset();
 }
 
 void query_queue_pair::start(verbs& owner, qp_handle h) {

@@ -36,6 +36,8 @@ template struct operation_awaiter<operation>;
 template struct handle<queue_pair>;
 template class create_object<queue_pair>;
 template class destroy_object<queue_pair>;
+template struct handle<xrc_queue_pair>;
+template class create_object<xrc_receive_queue>;
 template struct creation<commands::sw2hw_cq>;
 template class firmware_command<commands::modify_qp<layouts::opcode::rtr2rts_qp>>;
 template class firmware_command<commands::mad_ifc<>>;
@@ -87,6 +89,11 @@ status post_each(queues::sq& to, const queues::address& peer) {
   if (to.post_many(queues::stream<queues::rdma_write>(like, &place), 1) != 1)
     return driver_error::queue_full;
   return to.post(queues::nop{});
+}
+
+/// A function of its own that takes the receives of named queues.
+unsigned take_each(queues::cq& from, queues::work_completion& to, queues::qp_rings& named) {
+  return from.take_named(&to, 1, [&named](std::uint32_t) { return &named; });
 }
 
 /// A function of its own that drains into a sink.

@@ -33,6 +33,10 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           rig.objects.held<counting_completion_queue>(),
           rig.objects.held<shared_receive_queue>(),
           rig.objects.held<address_handle>(),
+          rig.objects.held<xrc_domain>(),
+          rig.objects.held<xrc_completion_queue>(),
+          rig.objects.held<xrc_receive_queue>(),
+          rig.objects.held<xrc_queue_pair>(),
           v.in_doubt,
           v.request_bytes};
 }

@@ -13,6 +13,10 @@
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 #include <freehca/hca/kinds/shared_receive_queue.hpp>
+#include <freehca/hca/kinds/xrc_completion_queue.hpp>
+#include <freehca/hca/kinds/xrc_domain.hpp>
+#include <freehca/hca/kinds/xrc_queue_pair.hpp>
+#include <freehca/hca/kinds/xrc_receive_queue.hpp>
 
 namespace freehca {
 
@@ -27,7 +31,11 @@ constexpr verbs_budget every_kind() {
       .with<completion_queue>(16)
       .with<counting_completion_queue>(4)
       .with<shared_receive_queue>(8)
-      .with<queue_pair>(16);
+      .with<queue_pair>(16)
+      .with<xrc_domain>(4)
+      .with<xrc_completion_queue>(4)
+      .with<xrc_receive_queue>(4)
+      .with<xrc_queue_pair>(4);
 }
 
 }  // namespace freehca

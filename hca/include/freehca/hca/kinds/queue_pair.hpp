@@ -72,6 +72,7 @@ struct queue_pair : queue_object {
   queues::qp_rings rings;  ///< for posting
   queues::sq_shape send_shape;
   queues::rq_shape receive_shape;
+  std::uint16_t xrcd = 0;  ///< the number of the XRC domain, for an XRC target alone
   const queue_pair_service* service = nullptr;
   const protection_domain* domain = nullptr;
   completion_queue* send_cq = nullptr;

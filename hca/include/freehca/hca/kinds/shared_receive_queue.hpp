@@ -117,8 +117,11 @@ class arm_shared_receive_queue : public object_operation {
   ~arm_shared_receive_queue() { drop(); }
 
   void start(verbs& owner, srq_handle which, std::uint32_t limit) {
-    if (!startable()) return;
-    shared_receive_queue* const queue = owner.find(which);
+    if (startable()) start_for(owner, owner.find(which), limit);
+  }
+
+ protected:
+  void start_for(verbs& owner, shared_receive_queue* queue, std::uint32_t limit) {
     status s = verbs::usable(queue);
     if (s.ok())
       s = owner.refused().check(attribute_id::srq_limit, limit, queue->rings.most_outstanding());

@@ -206,6 +206,9 @@ class verbs {
   static status usable(const object_record* object);
   /// Gives a protection domain its number. Error: driver_error::no_resource.
   status take_number(object_record& object);
+  /// 0 for the control owner, and from 1 on for event owners. Two owners of a device have different
+  /// indexes.
+  std::uint32_t owner_index() const { return link_ != nullptr ? link_->context + 1u : 0; }
   /// Takes places for `requests` requests. Plans the ring and the doorbell record (unless
   /// `record_bytes` is 0). The translation entries of the ring depend on its address: allocate().
   status plan_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
