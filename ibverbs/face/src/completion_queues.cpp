@@ -41,10 +41,11 @@ FREEHCA_EXPORT ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq
   how.cookie = made.get();
   {
     const engine::guard held(here.lock);
-    create_completion_queue create;
+    create_xrc_completion_queue create;
     if (const int error = here.perform(create, how); error != 0) return fail(error);
     made->handle = create.made();
-    made->rings = &here.objects().find(made->handle)->rings;
+    made->object = here.objects().find(made->handle);
+    made->rings = &made->object->rings;
   }
   ibv_cq_ex& verbs = made->verbs;
   verbs.context = context;
@@ -68,7 +69,7 @@ FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
   engine& here = engine_of(cq->context);
   if (!here.dead()) {
     const engine::guard held(here.lock);
-    destroy_completion_queue destroy;
+    destroy_xrc_completion_queue destroy;
     if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
     here.poll_events();  // no event of it comes later
   }

@@ -48,6 +48,9 @@ void fill_operations(open_context& made) {
   extended.create_qp_ex = create_extended_qp;
   extended.create_srq_ex = create_extended_srq;
   extended.get_srq_num = srq_number;
+  extended.open_xrcd = open_extended_domain;
+  extended.close_xrcd = close_extended_domain;
+  extended.open_qp = open_target;
   ibv_context_ops& plain = extended.context.ops;
   plain.alloc_mw = allocate_window;
   plain.bind_mw = bind_window;

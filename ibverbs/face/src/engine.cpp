@@ -26,9 +26,12 @@ verbs_budget kinds(const object_limits& limits) {
                        .with<memory_region>(limits.regions)
                        .with<memory_window>(limits.windows)
                        .with<address_handle>(limits.address_handles)
-                       .with<completion_queue>(limits.completion_queues)
+                       .with<xrc_completion_queue>(limits.completion_queues)
                        .with<shared_receive_queue>(limits.shared_receive_queues)
-                       .with<queue_pair>(limits.queue_pairs);
+                       .with<queue_pair>(limits.queue_pairs)
+                       .with<xrc_domain>(1u << xrc_domain::log_domains_of_owner)
+                       .with<xrc_receive_queue>(limits.shared_receive_queues)
+                       .with<xrc_queue_pair>(limits.queue_pairs);
   b.requests = limits.requests;
   return b;
 }

@@ -48,6 +48,7 @@ void on_completion(void*, cq_handle, void* cookie) noexcept {
 
 void on_cq_error(void*, cq_handle, void* cookie, layouts::cq_error_syndrome) noexcept {
   auto& queue = *static_cast<completions*>(cookie);
+  if (queue.verbs.context == nullptr) return;  // of an XRC domain
   ibv_async_event event{};
   event.element.cq = cq_of(queue);
   event.event_type = IBV_EVENT_CQ_ERR;
@@ -55,13 +56,16 @@ void on_cq_error(void*, cq_handle, void* cookie, layouts::cq_error_syndrome) noe
 }
 
 void on_pair(void*, qp_handle, void* cookie, layouts::event_type type) noexcept {
-  auto& queue = *static_cast<pair*>(cookie);
-  ibv_async_event event{};
-  event.element.qp = qp_of(queue);
   const std::optional<ibv_event_type> known = pair_event(type);
   if (!known) return;
+  ibv_async_event event{};
   event.event_type = *known;
-  push(event.element.qp->context, event);
+  // Each open of an XRC target gets the event (Linux 6.1 core/verbs.c
+  // __ib_shared_qp_event_handler).
+  for (pair* const queue : static_cast<opened_pair*>(cookie)->opens) {
+    event.element.qp = qp_of(*queue);
+    push(event.element.qp->context, event);
+  }
 }
 
 void on_shared(void*, srq_handle, void* cookie, layouts::event_type type) noexcept {

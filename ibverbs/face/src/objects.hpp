@@ -60,10 +60,31 @@ struct completion_channel {
   event_queue<struct completions*>* events;
 };
 
+/// Each XRC domain of the driver, of which the program may have several opens.
+struct shared_domain {
+  const engine* made_by;  // a forked child has another one
+  xrcd_handle handle;
+  // Of the targets of the domain, as in Linux 6.1 hw/mlx4/main.c mlx4_ib_alloc_xrcd.
+  pd_handle pd;
+  cq_handle cq;
+  unsigned opens;
+  bool has_file;  // other opens can share it
+  std::uint64_t file_device, file_number;
+  std::vector<struct pair*> targets;  // one of each queue pair
+};
+
+struct extended_domain {
+  ibv_xrcd verbs;
+  shared_domain* of;
+  std::uint32_t users;  // queue pairs and shared receive queues
+};
+
 struct completions {
   ibv_cq_ex verbs;  // begins with the same members as ibv_cq
-  cq_handle handle;
+  xrc_cq_handle handle;
+  xrc_completion_queue* object;
   queues::cq* rings;
+  std::uint32_t named_queues;            // shared receive queues of XRC that complete here
   std::uint32_t delivered;               // events, by ibv_get_cq_event()
   std::uint32_t asynchronous_delivered;  // events, by ibv_get_async_event()
 };
@@ -71,6 +92,9 @@ struct completions {
 struct shared_receives {
   ibv_srq verbs;
   srq_handle handle;
+  xrc_srq_handle extended;    // in place of `handle`, if it is of an XRC domain
+  extended_domain* domain;    // its domain
+  completions* completes_in;  // its CQ
   queues::srq* rings;
   ibv_srq_attr attributes;
   std::uint32_t delivered;  // events, by ibv_get_async_event()
@@ -84,12 +108,19 @@ struct request_list {
   int error = 0;
 };
 
+/// A queue pair of the driver. The program may have several opens of an XRC target.
+struct opened_pair {
+  std::vector<struct pair*> opens;
+  ibv_qp_attr attributes;  // as given to ibv_modify_qp()
+};
+
 struct pair {
   ibv_qp_ex verbs;  // begins with ibv_qp
   qp_handle handle;
   queue_pair* object;
+  opened_pair* shared;
+  extended_domain* domain;  // of an XRC target
   ibv_qp_init_attr made_with;
-  ibv_qp_attr attributes;  // as given to ibv_modify_qp()
   request_list built;
   bool builds;              // made with send_ops_flags
   std::uint32_t delivered;  // events, by ibv_get_async_event()
@@ -109,6 +140,9 @@ inline region& of(ibv_mr* p) {
 }
 inline window& of(ibv_mw* p) {
   return *reinterpret_cast<window*>(p);
+}
+inline extended_domain& of(ibv_xrcd* p) {
+  return *reinterpret_cast<extended_domain*>(p);
 }
 inline datagram_address& of(ibv_ah* p) {
   return *reinterpret_cast<datagram_address*>(p);
@@ -159,6 +193,11 @@ int query_clock(ibv_context* context, ibv_values_ex* to);
 ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how);
 ibv_srq* create_extended_srq(ibv_context* context, ibv_srq_init_attr_ex* how);
 int srq_number(ibv_srq* srq, std::uint32_t* to);
+ibv_qp* open_target(ibv_context* context, ibv_qp_open_attr* how);
+
+// extended_domains.cpp: members of verbs_context.
+ibv_xrcd* open_extended_domain(ibv_context* context, ibv_xrcd_init_attr* how);
+int close_extended_domain(ibv_xrcd* xrcd);
 
 /// Fills in the functions of ibv_qp_ex (request_builder.cpp).
 void set_request_functions(ibv_qp_ex& to);

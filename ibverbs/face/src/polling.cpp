@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <array>
+#include <algorithm>
+#include <iterator>
 
 #include <freehca/layouts/layout.hpp>
 #include <freehca/queues/work_completion.hpp>
@@ -12,7 +13,6 @@ namespace freehca::ibverbs {
 namespace {
 
 using queues::completion_status;
-using queues::completion_view;
 using queues::work_opcode;
 
 ibv_wc_status status_of(completion_status s) {
@@ -82,7 +82,8 @@ ibv_wc_opcode opcode_of(work_opcode o) {
   return IBV_WC_SEND;
 }
 
-void fill_in_receive(const completion_view& from, ibv_wc& to) {
+template <class Completion>
+void fill_in_receive(const Completion& from, ibv_wc& to) {
   to.src_qp = from.source_qpn();
   to.slid = from.slid();
   to.sl = from.sl();
@@ -96,7 +97,8 @@ void fill_in_receive(const completion_view& from, ibv_wc& to) {
   }
 }
 
-void fill_in(const completion_view& from, ibv_wc& to) {
+template <class Completion>
+void fill_in(const Completion& from, ibv_wc& to) {
   to = {};
   to.wr_id = from.wr_id;
   to.status = status_of(from.status);
@@ -107,9 +109,24 @@ void fill_in(const completion_view& from, ibv_wc& to) {
   if (from.ok() && from.is_receive()) fill_in_receive(from, to);
 }
 
+/// Receives of XRC complete here too.
+int take_named(completions& queue, unsigned most, ibv_wc* to) {
+  queues::work_completion done[16];
+  unsigned taken = 0;
+  while (taken < most) {
+    const unsigned room = std::min<unsigned>(most - taken, std::size(done));
+    const unsigned got = queue.object->take(done, room);
+    for (unsigned i = 0; i < got; ++i) fill_in(done[i], to[taken++]);
+    if (got < room) break;
+  }
+  return static_cast<int>(taken);
+}
+
 int take(completions& queue, int most, ibv_wc* to) {
-  const unsigned taken = queue.rings->look(
-      static_cast<unsigned>(most), [&to](const completion_view& done) { fill_in(done, *to++); });
+  if (queue.named_queues != 0) return take_named(queue, static_cast<unsigned>(most), to);
+  const unsigned taken =
+      queue.rings->look(static_cast<unsigned>(most),
+                        [&to](const queues::completion_view& done) { fill_in(done, *to++); });
   if (taken != 0) queue.rings->release();
   return static_cast<int>(taken);
 }

@@ -134,6 +134,7 @@ int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inli
     to.list = entries_of(from.sg_list);
     to.entries = static_cast<unsigned>(from.num_sge);
   }
+  if (queue.made_with.qp_type == IBV_QPT_XRC_SEND) to.remote_srqn = from.qp_type.xrc.remote_srqn;
   if (queue.made_with.qp_type == IBV_QPT_UD) {
     // Those of other opcodes have something else where datagrams have their address handle.
     if (from.opcode != IBV_WR_SEND && from.opcode != IBV_WR_SEND_WITH_IMM) return EINVAL;

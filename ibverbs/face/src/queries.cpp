@@ -52,6 +52,7 @@ void describe_device(engine& here, ibv_device_attr& to) {
   to.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                         IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
                         IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SHUTDOWN_PORT | memory_flags(can);
+  if (can.has(layouts::dev_cap_flag::xrc)) to.device_cap_flags |= IBV_DEVICE_XRC;
   to.max_sge = static_cast<int>(std::min(can.most_gather, can.most_scatter));
   to.max_cq = static_cast<int>(limits.completion_queues);
   to.max_cqe = static_cast<int>(limits.completions);

@@ -2,8 +2,9 @@
 // Copyright the freehca authors
 #include <algorithm>
 #include <optional>
+#include <utility>
 
-#include <freehca/hca/kinds/queue_pair.hpp>
+#include <freehca/hca/kinds/xrc_queue_pair.hpp>
 
 #include "errors.hpp"
 #include "objects.hpp"
@@ -46,9 +47,10 @@ queue_pair_attributes attributes_of(ibv_pd* pd, const ibv_qp_init_attr& from,
 
 /// What the rings have room for, at least what was asked for.
 ibv_qp_cap capabilities_of(const queue_pair& made, const ibv_qp_init_attr& how) {
+  if (how.qp_type == IBV_QPT_XRC_RECV) return {};
   ibv_qp_cap can = how.cap;
   can.max_send_wr = made.rings.send.most_outstanding();
-  if (how.srq == nullptr) {
+  if (how.srq == nullptr && how.qp_type != IBV_QPT_XRC_SEND) {
     can.max_recv_wr = made.rings.receive.most_outstanding();
     can.max_recv_sge = made.rings.receive.most_scatter();
   } else {
@@ -57,25 +59,30 @@ ibv_qp_cap capabilities_of(const queue_pair& made, const ibv_qp_init_attr& how) 
   return can;
 }
 
-ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how) {
-  engine& here = engine_of(pd->context);
-  if (here.dead()) return fail(ENODEV);
-  const std::optional<layouts::qp_service> service = service_of(how.qp_type);
-  if (!service) return fail(refuse("a queue pair of that type"));
-  if (how.send_cq == nullptr || how.recv_cq == nullptr) return fail(EINVAL);
-  auto made = std::make_unique<pair>();
-  queue_pair_attributes attributes = attributes_of(pd, how, *service);
-  attributes.cookie = made.get();
-  {
-    const engine::guard held(here.lock);
-    create_queue_pair create;
-    if (const int error = here.perform(create, attributes); error != 0) return fail(error);
-    made->handle = create.made();
-    made->object = here.objects().find(made->handle);
-    how.cap = capabilities_of(*made->object, how);
-  }
+/// Makes the queue pair of the driver. Returns 0, or an errno.
+template <class Kind>
+int make(engine& here, typename Kind::attributes attributes, ibv_qp_init_attr& how, pair& made) {
+  auto shared = std::make_unique<opened_pair>();
+  attributes.cookie = shared.get();
+  const engine::guard held(here.lock);
+  create_object<Kind> create;
+  if (const int error = here.perform(create, attributes); error != 0) return error;
+  made.handle = create.made();
+  made.object = here.objects().find(made.handle);
+  how.cap = capabilities_of(*made.object, how);
+  shared->opens.push_back(&made);
+  made.shared = shared.release();
+  if (made.domain == nullptr) return 0;
+  ++made.domain->users;
+  made.domain->of->targets.push_back(&made);
+  return 0;
+}
+
+/// Returns the queue pair to the program.
+ibv_qp* finish(std::unique_ptr<pair> made, ibv_context* context, ibv_pd* pd,
+               const ibv_qp_init_attr& how) {
   ibv_qp& verbs = made->verbs.qp_base;
-  verbs.context = pd->context;
+  verbs.context = context;
   verbs.qp_context = how.qp_context;
   verbs.pd = pd;
   verbs.send_cq = how.send_cq;
@@ -87,8 +94,61 @@ ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how) {
   pthread_mutex_init(&verbs.mutex, nullptr);
   pthread_cond_init(&verbs.cond, nullptr);
   made->made_with = how;
-  ++of(pd->context).queues;
+  ++of(context).queues;
   return qp_of(*made.release());
+}
+
+ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how) {
+  engine& here = engine_of(pd->context);
+  if (here.dead()) return fail(ENODEV);
+  const bool initiator = how.qp_type == IBV_QPT_XRC_SEND;
+  const std::optional<layouts::qp_service> service = service_of(how.qp_type);
+  if (!service && !initiator) return fail(refuse("a queue pair of that type"));
+  if (how.send_cq == nullptr || (how.recv_cq == nullptr && !initiator)) return fail(EINVAL);
+  auto made = std::make_unique<pair>();
+  int error = 0;
+  if (initiator) {
+    xrc_queue_pair_attributes attributes;
+    attributes.pd = of(pd).handle;
+    attributes.cq = of(how.send_cq).handle;
+    attributes.sends = std::max(1u, how.cap.max_send_wr);
+    attributes.gather = std::max(1u, how.cap.max_send_sge);
+    attributes.inline_bytes = how.cap.max_inline_data;
+    error = make<xrc_queue_pair>(here, attributes, how, *made);
+  } else {
+    error = make<queue_pair>(here, attributes_of(pd, how, *service), how, *made);
+  }
+  if (error != 0) return fail(error);
+  return finish(std::move(made), pd->context, pd, how);
+}
+
+ibv_qp* create_target(ibv_context* context, ibv_xrcd* xrcd, ibv_qp_init_attr& how) {
+  engine& here = engine_of(context);
+  if (here.dead()) return fail(ENODEV);
+  auto made = std::make_unique<pair>();
+  made->domain = &of(xrcd);
+  const shared_domain& domain = *made->domain->of;
+  const int error = make<xrc_queue_pair>(
+      here, {.domain = domain.handle, .pd = domain.pd, .cq = domain.cq}, how, *made);
+  if (error != 0) return fail(error);
+  return finish(std::move(made), context, nullptr, how);
+}
+
+bool is_last(const pair& queue) {
+  return queue.shared->opens.size() == 1;
+}
+
+/// Takes an open of a queue pair away. With the engine's lock.
+void take_away(pair& queue) {
+  opened_pair& shared = *queue.shared;
+  std::erase(shared.opens, &queue);
+  if (queue.domain != nullptr) {
+    --queue.domain->users;
+    std::vector<pair*>& targets = queue.domain->of->targets;
+    std::erase(targets, &queue);
+    if (!shared.opens.empty()) targets.push_back(shared.opens.front());
+  }
+  if (shared.opens.empty()) delete &shared;
 }
 
 constexpr std::uint64_t request_functions =
@@ -99,12 +159,44 @@ constexpr std::uint64_t request_functions =
 
 }  // namespace
 
-ibv_qp* create_extended_qp(ibv_context*, ibv_qp_init_attr_ex* how) {
-  constexpr std::uint32_t known =
-      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+ibv_qp* open_target(ibv_context* context, ibv_qp_open_attr* how) {
+  constexpr std::uint32_t needed =
+      IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+  if (how->comp_mask >= IBV_QP_OPEN_ATTR_RESERVED) return fail(ENOSYS);
+  if ((how->comp_mask & needed) != needed || how->qp_type != IBV_QPT_XRC_RECV) return fail(EINVAL);
+  engine& here = engine_of(context);
+  if (here.dead()) return fail(ENODEV);
+  auto made = std::make_unique<pair>();
+  made->domain = &of(how->xrcd);
+  ibv_qp_init_attr attributes{};
+  attributes.qp_type = IBV_QPT_XRC_RECV;
+  if ((how->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0) attributes.qp_context = how->qp_context;
+  {
+    const engine::guard held(here.lock);
+    const std::vector<pair*>& targets = made->domain->of->targets;
+    const auto found = std::find_if(targets.begin(), targets.end(), [how](const pair* p) {
+      return p->object->number == how->qp_num;
+    });
+    if (found == targets.end()) return fail(EINVAL);
+    made->handle = (*found)->handle;
+    made->object = (*found)->object;
+    made->shared = (*found)->shared;
+    made->shared->opens.push_back(made.get());
+    ++made->domain->users;
+  }
+  return finish(std::move(made), context, nullptr, attributes);
+}
+
+ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how) {
+  const bool target = how->qp_type == IBV_QPT_XRC_RECV;
+  // A domain of other types is not looked at, and neither is the protection domain of a target
+  // (rdma-core providers/mlx4/verbs.c MLX4_CREATE_QP_SUP_COMP_MASK).
+  constexpr std::uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+                                  IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
   const bool builds = (how->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   if ((how->comp_mask & ~known) != 0) return fail(refuse("an attribute of ibv_create_qp_ex"));
-  if ((how->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return fail(EINVAL);
+  const std::uint32_t needed = target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
+  if ((how->comp_mask & needed) == 0) return fail(EINVAL);
   // No datagram to a group comes back: no queue pair can join one (refused.cpp).
   const std::uint32_t allowed =
       how->qp_type == IBV_QPT_UD ? std::uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB} : 0;
@@ -115,7 +207,7 @@ ibv_qp* create_extended_qp(ibv_context*, ibv_qp_init_attr_ex* how) {
     return fail(refuse("a send operation of ibv_create_qp_ex"));
   ibv_qp_init_attr plain{how->qp_context, how->send_cq, how->recv_cq,   how->srq,
                          how->cap,        how->qp_type, how->sq_sig_all};
-  ibv_qp* const made = create(how->pd, plain);
+  ibv_qp* const made = target ? create_target(context, how->xrcd, plain) : create(how->pd, plain);
   if (made == nullptr) return nullptr;
   how->cap = plain.cap;
   if (builds) {
@@ -146,9 +238,12 @@ FREEHCA_EXPORT int ibv_destroy_qp(ibv_qp* qp) {
   if (!here.dead()) {
     {
       const engine::guard held(here.lock);
-      destroy_queue_pair destroy;
-      if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
-      here.poll_events();  // no event of it comes later
+      if (is_last(queue)) {
+        destroy_queue_pair destroy;
+        if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
+        here.poll_events();  // no event of it comes later
+      }
+      take_away(queue);
     }
     of(qp->context).asynchronous->drop([qp](const ibv_async_event& e) {
       const bool of_pair =

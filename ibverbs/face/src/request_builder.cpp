@@ -114,6 +114,9 @@ void set_request_functions(ibv_qp_ex& to) {
                               std::uint64_t add) {
     begin(qp, IBV_WR_ATOMIC_FETCH_AND_ADD).wr.atomic = {address, add, 0, key};
   };
+  to.wr_set_xrc_srqn = [](ibv_qp_ex* qp, std::uint32_t queue) {
+    last(qp).qp_type.xrc.remote_srqn = queue;
+  };
   to.wr_set_ud_addr = [](ibv_qp_ex* qp, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
     last(qp).wr.ud = {ah, qpn, qkey};
   };

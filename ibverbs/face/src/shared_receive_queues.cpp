@@ -1,16 +1,74 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 #include <algorithm>
+#include <utility>
 
-#include <freehca/hca/kinds/shared_receive_queue.hpp>
+#include <freehca/hca/kinds/xrc_receive_queue.hpp>
 
 #include "errors.hpp"
 #include "objects.hpp"
 
 namespace freehca::ibverbs {
 
+namespace {
+
+/// With the engine's lock.
+std::uint32_t number_of(engine& here, const shared_receives& queue) {
+  return queue.domain != nullptr ? srqn_of(here.objects(), queue.extended)
+                                 : here.objects().find(queue.handle)->number;
+}
+
+/// Fills in the rest of a queue that the driver has.
+ibv_srq* finish(std::unique_ptr<shared_receives> made, ibv_pd* pd, void* context,
+                ibv_srq_attr& attributes) {
+  attributes.max_wr = made->rings->most_outstanding();
+  attributes.max_sge = made->rings->most_scatter();
+  made->attributes = {attributes.max_wr, attributes.max_sge, 0};
+  ibv_srq& verbs = made->verbs;
+  verbs.context = pd->context;
+  verbs.srq_context = context;
+  verbs.pd = pd;
+  ++of(pd->context).queues;
+  pthread_mutex_init(&verbs.mutex, nullptr);
+  pthread_cond_init(&verbs.cond, nullptr);
+  return &made.release()->verbs;
+}
+
+ibv_srq* create_of_domain(ibv_srq_init_attr_ex& how) {
+  constexpr std::uint32_t needed =
+      IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+  if ((how.comp_mask & needed) != needed) return fail(EINVAL);
+  engine& here = engine_of(how.pd->context);
+  if (here.dead()) return fail(ENODEV);
+  auto made = std::make_unique<shared_receives>();
+  made->domain = &of(how.xrcd);
+  made->completes_in = &of(how.cq);
+  {
+    const engine::guard held(here.lock);
+    create_xrc_receive_queue create;
+    const xrc_receive_queue_attributes attributes{.pd = of(how.pd).handle,
+                                                  .domain = made->domain->of->handle,
+                                                  .cq = made->completes_in->handle,
+                                                  .receives = how.attr.max_wr,
+                                                  .scatter = std::max(1u, how.attr.max_sge),
+                                                  .cookie = made.get()};
+    if (const int error = here.perform(create, attributes); error != 0) return fail(error);
+    made->extended = create.made();
+    made->rings = &here.objects().find(made->extended)->rings;
+    ++made->domain->users;
+    ++made->completes_in->named_queues;
+  }
+  return finish(std::move(made), how.pd, how.srq_context, how.attr);
+}
+
+}  // namespace
+
 ibv_srq* create_extended_srq(ibv_context*, ibv_srq_init_attr_ex* how) {
   const bool typed = (how->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0;
+  constexpr std::uint32_t of_xrc =
+      IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+  if (typed && how->srq_type == IBV_SRQT_XRC && (how->comp_mask & ~of_xrc) == 0)
+    return create_of_domain(*how);
   constexpr std::uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
   if ((how->comp_mask & ~known) != 0 || (typed && how->srq_type != IBV_SRQT_BASIC))
     return fail(refuse("a shared receive queue of that type"));
@@ -25,7 +83,7 @@ int srq_number(ibv_srq* srq, std::uint32_t* to) {
   engine& here = engine_of(srq->context);
   if (here.dead()) return ENODEV;
   const engine::guard held(here.lock);
-  *to = here.objects().find(of(srq).handle)->number;
+  *to = number_of(here, of(srq));
   return 0;
 }
 
@@ -50,17 +108,7 @@ FREEHCA_EXPORT ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* how) {
     made->handle = create.made();
     made->rings = &here.objects().find(made->handle)->rings;
   }
-  how->attr.max_wr = made->rings->most_outstanding();
-  how->attr.max_sge = made->rings->most_scatter();
-  made->attributes = {how->attr.max_wr, how->attr.max_sge, 0};
-  ibv_srq& verbs = made->verbs;
-  verbs.context = pd->context;
-  verbs.srq_context = how->srq_context;
-  verbs.pd = pd;
-  ++of(pd->context).queues;
-  pthread_mutex_init(&verbs.mutex, nullptr);
-  pthread_cond_init(&verbs.cond, nullptr);
-  return &made.release()->verbs;
+  return finish(std::move(made), pd, how->srq_context, how->attr);
 }
 
 FREEHCA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
@@ -70,7 +118,14 @@ FREEHCA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
     {
       const engine::guard held(here.lock);
       destroy_shared_receive_queue destroy;
-      if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
+      destroy_xrc_receive_queue destroy_extended;
+      const int error = queue.domain != nullptr ? here.perform(destroy_extended, queue.extended)
+                                                : here.perform(destroy, queue.handle);
+      if (error != 0) return error;
+      if (queue.domain != nullptr) {
+        --queue.domain->users;
+        --queue.completes_in->named_queues;
+      }
       here.poll_events();  // no event of it comes later
     }
     of(srq->context).asynchronous->drop([srq](const ibv_async_event& e) {
@@ -95,7 +150,11 @@ FREEHCA_EXPORT int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* how, int mask) {
   if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
   const engine::guard held(here.lock);
   arm_shared_receive_queue arm;
-  if (const int error = here.perform(arm, of(srq).handle, how->srq_limit); error != 0) return error;
+  arm_xrc_receive_queue arm_extended;
+  const int error = of(srq).domain != nullptr
+                        ? here.perform(arm_extended, of(srq).extended, how->srq_limit)
+                        : here.perform(arm, of(srq).handle, how->srq_limit);
+  if (error != 0) return error;
   of(srq).attributes.srq_limit = how->srq_limit;
   return 0;
 }

@@ -11,8 +11,8 @@ namespace {
 
 struct rule {
   ibv_qp_state from, to;
-  /// Of RC, UC and UD.
-  int required[3], optional[3];
+  /// Of RC, UC, UD, initiators and targets of XRC.
+  int required[5], optional[5];
 };
 
 constexpr int path = IBV_QP_ALT_PATH, access = IBV_QP_ACCESS_FLAGS, key = IBV_QP_PKEY_INDEX,
@@ -24,42 +24,64 @@ constexpr int connects = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_
 constexpr rule rules[] = {
     {IBV_QPS_RESET,
      IBV_QPS_INIT,
-     {key | port | access, key | port | access, key | port | qkey},
-     {0, 0, 0}},
+     {key | port | access, key | port | access, key | port | qkey, key | port | access,
+      key | port | access},
+     {}},
     {IBV_QPS_INIT,
      IBV_QPS_INIT,
-     {0, 0, 0},
-     {key | port | access, key | port | access, key | port | qkey}},
+     {},
+     {key | port | access, key | port | access, key | port | qkey, key | port | access,
+      key | port | access}},
     {IBV_QPS_INIT,
      IBV_QPS_RTR,
-     {connects | IBV_QP_MAX_DEST_RD_ATOMIC | rnr_timer, connects, 0},
-     {path | access | key, path | access | key, key | qkey}},
+     {connects | IBV_QP_MAX_DEST_RD_ATOMIC | rnr_timer, connects, 0, connects,
+      connects | IBV_QP_MAX_DEST_RD_ATOMIC | rnr_timer},
+     {path | access | key, path | access | key, key | qkey, path | access | key,
+      path | access | key}},
     {IBV_QPS_RTR,
      IBV_QPS_RTS,
      {IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
           IBV_QP_MAX_QP_RD_ATOMIC,
-      IBV_QP_SQ_PSN, IBV_QP_SQ_PSN},
+      IBV_QP_SQ_PSN, IBV_QP_SQ_PSN,
+      IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+          IBV_QP_MAX_QP_RD_ATOMIC,
+      IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
      {current | path | access | rnr_timer | migration | rate, current | path | access | migration,
-      current | qkey}},
+      current | qkey, current | path | access | migration,
+      current | path | access | rnr_timer | migration}},
     {IBV_QPS_RTS,
      IBV_QPS_RTS,
-     {0, 0, 0},
+     {},
      {current | access | path | migration | rnr_timer | rate, current | access | path | migration,
-      current | qkey}},
+      current | qkey, current | access | path | migration,
+      current | access | path | migration | rnr_timer}},
     {IBV_QPS_RTS,
      IBV_QPS_SQD,
-     {0, 0, 0},
-     {IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY}},
+     {},
+     {IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY,
+      IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY}},
     {IBV_QPS_SQD,
      IBV_QPS_RTS,
-     {0, 0, 0},
+     {},
      {current | path | access | rnr_timer | migration, current | path | access | migration,
-      current | qkey}},
-    {IBV_QPS_SQE, IBV_QPS_RTS, {0, 0, 0}, {0, current | access, current | qkey}},
+      current | qkey, current | path | access | migration,
+      current | path | access | rnr_timer | migration}},
+    {IBV_QPS_SQE, IBV_QPS_RTS, {}, {0, current | access, current | qkey}},
 };
 
 unsigned column_of(ibv_qp_type type) {
-  return type == IBV_QPT_RC ? 0u : type == IBV_QPT_UC ? 1u : 2u;
+  switch (type) {
+    case IBV_QPT_RC:
+      return 0;
+    case IBV_QPT_UC:
+      return 1;
+    case IBV_QPT_XRC_SEND:
+      return 3;
+    case IBV_QPT_XRC_RECV:
+      return 4;
+    default:
+      return 2;
+  }
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   const ibv_qp_state from = (mask & IBV_QP_CUR_STATE) != 0 ? how->cur_qp_state : now;
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? how->qp_state : from;
   if (from != now || !is_transition(from, to, qp->qp_type, mask)) return EINVAL;
-  ibv_qp_attr changed = queue.attributes;
+  ibv_qp_attr changed = queue.shared->attributes;
   take(*how, mask, changed);
   if (!fits(changed, mask, here)) return EINVAL;
   const std::optional<layouts::qp_state> target = state_of(to);
@@ -133,7 +133,7 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   if (const int error = here.perform(modify, queue.handle, *target, connection_of(changed));
       error != 0)
     return error;
-  queue.attributes = to == IBV_QPS_RESET ? ibv_qp_attr{} : changed;
+  queue.shared->attributes = to == IBV_QPS_RESET ? ibv_qp_attr{} : changed;
   qp->state = to;
   return 0;
 }
@@ -144,7 +144,7 @@ FREEHCA_EXPORT int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* to, int, ibv_qp_init_at
   if (here.dead()) return ENODEV;
   const engine::guard held(here.lock);
   here.poll_events_if_any();
-  ibv_qp_attr found = queue.attributes;
+  ibv_qp_attr found = queue.shared->attributes;
   found.qp_state = state_of(queue.object->qp_state);
   if (found.qp_state != IBV_QPS_RESET) {
     using layouts::qpc;
