@@ -35,7 +35,9 @@ bool device_ports::changing() const {
 
 void device_ports::begin(unsigned count) {
   count_ = count;
-  for (port_attributes& p : attributes_) p = {};
+  // Fewer bytes of code than assignments.
+  __builtin_memset(static_cast<void*>(attributes_), 0, sizeof attributes_);
+  for (port_attributes& p : attributes_) p.state = layouts::port_state::down;
   for (port_control& p : controls_) p.addresses.forget();
   known_ = partners_ = 0;
 }
@@ -47,11 +49,12 @@ void device_ports::describe(unsigned port, const capabilities& can) {
   p.link_layer = can.link_layer(port);
   p.gid_table_length = 1u << answer.get<&l::log_max_gid>();
   p.pkey_table_length = 1u << answer.get<&l::log_max_pkey>();
+  p.mac = answer.get<&l::mac>();
 }
 
 unsigned device_ports::infiniband_from(unsigned port) const {
   for (; port <= count_; ++port)
-    if (attributes(port).link_layer == layouts::port_type::ib) return port;
+    if (is_infiniband(port)) return port;
   return 0;
 }
 
@@ -59,7 +62,8 @@ operation& device_ports::read(channel& commands, unsigned port) {
   // A change from now on may come too late for this answer.
   stale_ &= ~(1u << port);
   query_.restart();
-  query_.start(commands, port);
+  if (is_infiniband(port)) query_.start(commands, port);
+  else start_ethernet_(*this, commands, port);
   return query_;
 }
 
@@ -90,7 +94,7 @@ unsigned device_ports::take_changed(std::uint64_t now) {
   // later, but not at once. Otherwise it would send the query without end to a firmware that
   // refuses it.
   retry_at_ = read ? 0 : clock::after(now, retry_interval);
-  if (!read) changed(port);
+  if (!read) stale_ |= 1u << port;
   return read ? port : 0;
 }
 

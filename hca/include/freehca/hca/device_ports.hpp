@@ -32,6 +32,7 @@ struct port_control {
 class device_ports {
  public:
   const port_attributes& attributes(unsigned port) const { return attributes_[port - 1]; }
+  port_attributes& attributes(unsigned port) { return attributes_[port - 1]; }
   port_control& control(unsigned port) { return controls_[port - 1]; }
   const port_control& control(unsigned port) const { return controls_[port - 1]; }
   bool changing() const;
@@ -54,9 +55,14 @@ class device_ports {
   /// and others do not.
   bool had_partner(unsigned port) const { return (partners_ >> port & 1) != 0; }
 
-  /// Notes that an event reported a change of the port. No effect on a port that is not InfiniBand.
+  /// Links the function that reads Ethernet ports. Their events are without effect before.
+  void watch_ethernet() { start_ethernet_ = &start_ethernet; }
+
+  /// Notes that an event reported a change of the port. No effect on an Ethernet port that no
+  /// operation has named yet.
   void changed(unsigned port) {
-    if (port != 0 && infiniband_from(port) == port) stale_ |= 1u << port;
+    if (port - 1 < count_ && (start_ethernet_ != nullptr || is_infiniband(port)))
+      stale_ |= 1u << port;
   }
   void read_next_changed(channel& commands, std::uint64_t now);
   /// Returns the changed port that was read successfully since the last call, or 0. If a read
@@ -73,15 +79,23 @@ class device_ports {
   void forget();
 
  private:
+  using ethernet_start = void(device_ports& of, channel& commands, unsigned port);
+  static ethernet_start start_ethernet;  // hca/src/ethernet
+  bool is_infiniband(unsigned port) const {
+    return attributes(port).link_layer == layouts::port_type::ib;
+  }
+
+  // The members that are read most often come first, at small offsets.
   unsigned count_ = 0;
+  unsigned reading_ = 0;        // the changed port that query_ reads; 0: none
+  std::uint32_t stale_ = 0;     // bit n: port n has changed and must be read
+  std::uint32_t known_ = 0;     // bit n: port n was read
+  std::uint32_t partners_ = 0;  // bit n: port n had a partner
+  ethernet_start* start_ethernet_ = nullptr;
+  std::uint64_t retry_at_ = 0;  // changed ports are not read before this time
   port_attributes attributes_[most_ports];
   port_control controls_[most_ports];
   port_query query_;
-  unsigned reading_ = 0;        // the changed port that query_ reads; 0: none
-  std::uint32_t stale_ = 0;     // bit n: port n has changed and must be read
-  std::uint64_t retry_at_ = 0;  // changed ports are not read before this time
-  std::uint32_t known_ = 0;     // bit n: port n was read
-  std::uint32_t partners_ = 0;  // bit n: port n had a partner
 };
 
 }  // namespace freehca

@@ -12,9 +12,14 @@
 
 namespace freehca {
 
-/// The attributes of a port. link_layer and the lengths of the tables are from QUERY_PORT, the
-/// others from the subnet management agent of the port. For an Ethernet port only link_layer and
-/// the lengths of the tables are set.
+/// The attributes of a port. link_layer, mac and the lengths of the tables are from QUERY_PORT, the
+/// others from the subnet management agent of the port.
+///
+/// The other attributes of an Ethernet port are known once port_operation or set_ethernet_port has
+/// worked on it. They are then those that RoCE has on the port: state, physical_state, active_width
+/// and active_speed are from QUERY_PORT, and active_mtu is the largest one that fits into
+/// ethernet_mtu (Linux 6.1 hw/mlx4/main.c eth_link_query_port). The attributes that only a subnet
+/// manager sets are 0.
 struct port_attributes {
   layouts::port_type link_layer = layouts::port_type::none;
   layouts::port_state state = layouts::port_state::down;
@@ -29,6 +34,12 @@ struct port_attributes {
   layouts::link_speed active_speed{};
   layouts::link_speed_ext active_speed_ext{};
   unsigned gid_table_length = 0, pkey_table_length = 0;
+  /// The port's own MAC address, 48 bits, the first byte the most significant.
+  std::uint64_t mac = 0;
+  /// The MTU of IP over Ethernet, in bytes: without the Ethernet header, the tag and the FCS. 0 if
+  /// it was not set yet.
+  std::uint16_t ethernet_mtu = 0;
+  bool sends_pause = false, obeys_pause = false;  ///< global pause of Ethernet (IEEE 802.3x)
   bool active() const { return state == layouts::port_state::active; }
   /// True if there is a partner at the other end of the cable: the link is up, or trains. A port
   /// without a cable is down and polls. A port that was switched off is down and disabled
@@ -66,7 +77,7 @@ class subnet_query : public stepper {
     return layouts::image<Attribute>::from_bytes(mad_.output.bytes_of<&layouts::smp::data>());
   }
 
- private:
+ protected:
   static void answered(stepper& self, status outcome) noexcept;
   firmware_command<commands::mad_ifc<layouts::smp>> mad_{std::uint32_t{1}, std::uint32_t{0}};
 };
@@ -77,9 +88,14 @@ class port_query : public subnet_query {
   void start(channel& commands, unsigned port) {
     subnet_query::start(commands, port, layouts::smp_attribute::port_info);
   }
+  /// Sends QUERY_PORT for an Ethernet port. The answer then has the form of PortInfo.
+  void start_ethernet(channel& commands, unsigned port, unsigned ethernet_mtu);
   /// Stores the attributes that were read. The GUID and the lengths of the tables are not part of
   /// PortInfo and stay unchanged.
   void read_into(port_attributes& to) const;
+
+ private:
+  static void ethernet_answered(stepper& self, status outcome) noexcept;
 };
 
 /// Reads eight GUIDs of the port: the lower halves of its GIDs 8 * block to 8 * block + 7.
