@@ -5,6 +5,7 @@
 #include <freehca/hca/attribute_ids.hpp>
 #include <freehca/hca/device.hpp>
 
+#include "ethernet/port_limits.hpp"
 #include "port_limits.hpp"
 
 namespace freehca {
@@ -13,7 +14,7 @@ status port_operation::check() const {
   device& d = *device_;
   if (!d.up()) return driver_error::bad_state;
   FREEHCA_TRY(d.refused_.check(attribute_id::port, port_, d.capabilities().ports, 1));
-  if (d.port(port_).link_layer != layouts::port_type::ib) return driver_error::unsupported;
+  if (d.port(port_).link_layer == layouts::port_type::none) return driver_error::unsupported;
   const port_control& p = d.ports_.control(port_);
   if (p.changing) return driver_error::busy;
   return p.open == open_ ? status(driver_error::bad_state) : status();
@@ -30,12 +31,30 @@ void port_operation::start(device& adapter, unsigned port, bool open) {
   adapter.ports_.control(port).changing = true;
   adapter.control_.reactor.watch(*this);
   if (!open) return change();
+  read();
+}
+
+void port_operation::read() {
   step_ = step::read;
-  part(query_).start(adapter.commands(), port);
+  port_attributes& p = device_->ports_.attributes(port_);
+  if (p.link_layer == layouts::port_type::ib) return part(query_).start(device_->commands(), port_);
+  if (p.ethernet_mtu == 0) {
+    p.ethernet_mtu = default_ethernet_mtu;
+    p.sends_pause = p.obeys_pause = true;
+  }
+  device_->ports_.watch_ethernet();
+  part(query_).start_ethernet(device_->commands(), port_, p.ethernet_mtu);
 }
 
 void port_operation::limit() {
   step_ = step::limit;
+  const port_attributes& p = device_->port(port_);
+  if (p.link_layer == layouts::port_type::ethernet) {
+    part(change_).request = {};
+    ethernet_limits::fill(change_.request, general_, port_, p.ethernet_mtu, p.sends_pause,
+                          p.obeys_pause);
+    return device_->commands().submit(change_);
+  }
   part(set_).aim(std::uint32_t{port_});
   port_limits::fill(set_, *device_, port_, attempt_);
   device_->commands().submit(set_);

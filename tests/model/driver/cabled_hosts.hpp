@@ -14,7 +14,6 @@
 #include <gtest/gtest.h>
 
 #include <freehca/firmware_cmds/mad.hpp>
-#include <freehca/firmware_cmds/port.hpp>
 #include <freehca/in_process/fabric.hpp>
 #include <freehca/layouts/set_port_info.hpp>
 
@@ -130,23 +129,19 @@ class cabled_hosts {
     EXPECT_TRUE(h.run([&] { return h.adapter.port(1).active(); }, clock::seconds(10)));
   }
 
-  /// The driver opens InfiniBand ports only.
+  /// Bring-up opens InfiniBand ports only.
   void open_ethernet_ports() {
     for (cabled_host& h : hosts_) {
-      firmware_command<commands::init_port> open(1u);
-      h.adapter.commands().submit(open);
+      port_operation open;
+      open.open(h.adapter, 1);
       ASSERT_TRUE(h.await(open).ok());
     }
-    run([] { return false; }, clock::seconds(1));
+    for (cabled_host& h : hosts_)
+      ASSERT_TRUE(run([&] { return h.adapter.port(1).active(); }, clock::seconds(10)));
   }
 
   void tear_down() {
     for (cabled_host& h : hosts_) {
-      if (link_ == model::link_layer::ethernet) {
-        firmware_command<commands::close_port> close(1u);
-        h.adapter.commands().submit(close);
-        EXPECT_TRUE(h.await(close).ok());
-      }
       EXPECT_TRUE(h.objects.close().ok()) << "something is left at host " << h.index();
       operation down;
       h.adapter.tear_down(down);

@@ -101,7 +101,7 @@ TEST_P(ethernet_port, is_refused_by_what_a_program_uses) {
   EXPECT_TRUE(rig.await(ud).is(driver_error::unsupported));
   port_operation close;
   close.close(rig.hca.hardware(), 1);
-  EXPECT_TRUE(rig.await(close).is(driver_error::unsupported));
+  EXPECT_TRUE(rig.await(close).is(driver_error::bad_state)) << "bring-up does not open it";
   EXPECT_EQ(sent(rig.hca.hardware()), before);
 }
 

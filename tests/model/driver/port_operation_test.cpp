@@ -88,19 +88,6 @@ TEST_F(ports, what_makes_no_sense_is_refused_by_name) {
   EXPECT_TRUE(rig.bring_up().ok());
 }
 
-TEST(ethernet_ports, are_not_supported) {
-  in_process::machine_options how;
-  how.model.link[1] = model::link_layer::ethernet;
-  testing::device_rig rig(how);
-  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
-  ASSERT_TRUE(rig.bring_up().ok());
-  port_operation op;
-  op.open(rig.adapter, 2);
-  EXPECT_TRUE(rig.await(op).is(driver_error::unsupported));
-  EXPECT_TRUE(rig.tear_down().ok());
-  rig.adapter.close();
-}
-
 TEST_F(ports, every_command_refused_leaves_the_port_as_it_was) {
   fail_command(1, {fate::refuse, command_status::internal_error});
   EXPECT_TRUE(change(false).is(command_status::internal_error));
