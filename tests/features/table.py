@@ -31,7 +31,7 @@ NO_DRIVER_EVENT = "none: the modelled adapter does not raise it when it works as
 REGISTERS = ("none: it uses registers and no command",)
 EVERY_COMMAND = "every_command.refused_with_every_status_is_undone_at_once"
 TAKES_OVER = "guest driver_change_flr_off"
-NO_ETHERNET_OVER_VFIO = "none: a program opens an Ethernet port by raw commands only"
+NO_ETHERNET_OVER_VFIO = "none: no program over VFIO opens an Ethernet port"
 NO_ETHERNET_JUDGE = "none: the library for programs of others has InfiniBand ports only"
 NO_XRC_OVER_VFIO = "none: no program over VFIO uses XRC"
 NO_XRC_JUDGE = "none: no list of programs of others has one with XRC yet"
@@ -165,8 +165,31 @@ FEATURES = (
             "guest programs_over_vfio", ("event port_management_change",)),
     Feature("ethernet_refused", "An Ethernet port is refused as a path, before any command.",
             "ethernet_port.is_refused_as_a_path_of_queue_pairs_and_addresses",
-            "none: the driver has no Ethernet ports", "none: the driver has no Ethernet ports",
+            NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
             ("transition rst2init_qp",)),
+    Feature("ethernet_ports", "An Ethernet port is opened and closed.",
+            "ethernet_ports.open_with_the_commands_of_linux_and_become_active",
+            NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
+            ("command query_port set_port init_port close_port",)),
+    Feature("ethernet_link", "The link of an Ethernet port is reported and read when it changes.",
+            "ethernet_ports.follow_a_link_that_is_lost_and_found",
+            NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
+            ("event port_change", "command query_port")),
+    Feature("ethernet_settings", "An Ethernet port gets its MTU, pause and filters.",
+            "ethernet_settings.are_sent_in_their_order", NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
+            ("command set_port query_port set_vlan_fltr set_mcast_fltr",)),
+    Feature("ethernet_counters", "The counters of an Ethernet port are read and reset.",
+            "ethernet_settings.counters_of_a_port_are_read_and_reset", NO_ETHERNET_OVER_VFIO,
+            NO_ETHERNET_JUDGE, ("command dump_eth_stats",)),
+    Feature("ethernet_module", "The memory of the module at the end of the cable is read.",
+            "ethernet_settings.the_module_of_a_port_is_read", NO_ETHERNET_OVER_VFIO,
+            NO_ETHERNET_JUDGE, ("command mad_ifc",)),
+    Feature("vpi_ports", "A VPI port becomes an InfiniBand or an Ethernet port.",
+            "vpi_port.changes_its_type_while_it_is_closed", NO_ETHERNET_OVER_VFIO,
+            NO_ETHERNET_JUDGE, ("command set_port query_port mad_ifc",)),
+    Feature("link_sensing", "The link layer of the far end is sensed.",
+            "vpi_port.senses_its_far_end", NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
+            ("command sense_port",)),
     # Memory.
     Feature("protection_domains", "Protection domains come and go. One in use is not destroyed.",
             "objects_test.users_keep_what_they_use", "hcactl_services",

@@ -70,8 +70,10 @@ constexpr text_row attributes(
     "remote QPN\0receive PSN\0send PSN\0retry count\0RNR retry count\0ACK timeout code\0"
     "log2 of the packets between ACKs\0destination LID\0SL\0path bits\0static rate code\0"
     "source GID index\0flow label\0link layer of a path\0destination MAC\0VLAN\0priority\0"
-    "source MAC index\0destination GID\0MAC of a port\0VLAN of a port\0GID of a port\0log2 of the "
-    "page size\0offset of a page address in its page\0"
+    "source MAC index\0destination GID\0MAC of a port\0VLAN of a port\0GID of a port\0"
+    "MTU of an Ethernet port\0VLAN in a filter\0group in a filter\0type of a port\0"
+    "bytes of a module\0offset in a module\0log2 of the page size\0offset of a page address in its "
+    "page\0"
     "virtual address\0offset of the virtual address in its page\0"
     "remote right without local_write");
 static_assert(attributes.count == static_cast<unsigned>(attribute_id::remote_rights));

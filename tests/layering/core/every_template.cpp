@@ -3,6 +3,7 @@
 //
 // Every class template of the core's public headers, instantiated whole. Tables and command
 // families come from a generated file beside this one.
+#include <freehca/firmware_cmds/ethernet_port.hpp>
 #include <freehca/firmware_cmds/mr.hpp>
 #include <freehca/firmware_cmds/object_contexts.hpp>
 #include <freehca/firmware_cmds/port_settings.hpp>
@@ -40,6 +41,7 @@ template struct handle<xrc_queue_pair>;
 template class create_object<xrc_receive_queue>;
 template struct creation<commands::sw2hw_cq>;
 template class firmware_command<commands::modify_qp<layouts::opcode::rtr2rts_qp>>;
+template class firmware_command<commands::set_mcast_fltr<layouts::set_mcast_fltr_modifier::config>>;
 template class firmware_command<commands::mad_ifc<>>;
 template class firmware_command<commands::mad_ifc_received<>>;
 template class firmware_command<

@@ -9,6 +9,9 @@
 #include <set>
 #include <vector>
 
+#include <freehca/hca/ethernet/module_query.hpp>
+#include <freehca/hca/ethernet/port_type.hpp>
+#include <freehca/hca/ethernet/set_ethernet_port.hpp>
 #include <freehca/texts/names.hpp>
 
 namespace freehca {
@@ -70,6 +73,27 @@ void refused_attribute_test::refuse_on_ethernet() {
   expect(set({.vlans = &no_such_vlan, .vlan_entries = 1}), id::port_vlan, 4095, 4094, of_port);
   expect(set({.gids = twice, .gid_entries = 2}), id::port_gid, 1, 1, of_port);
   ASSERT_TRUE(set({&mac, 1, &vlan, 1, &v2, 1}).ok());
+
+  const auto settings = [&](const ethernet_port_settings& to) {
+    set_ethernet_port op;
+    op.start(other.adapter, 1, to);
+    return other.await(op);
+  };
+  expect(settings({.mtu = 67}), id::ethernet_mtu, 67, 68, of_port);
+  expect(settings({.filters_vlans = true, .vlans = &no_such_vlan, .vlan_entries = 1}),
+         id::filter_vlan, 4095, 4094, of_port);
+  expect(settings({.filters_multicast = true, .groups = &mac, .group_entries = 1}),
+         id::filter_group, mac, mac, of_port);
+  set_port_type become;
+  become.start(other.adapter, 1, layouts::port_type::ib);
+  expect(other.await(become), id::port_type, 1, 2, of_port);
+  const auto module = [&](const module_part& part) {
+    module_query op;
+    op.start(other.adapter, 1, part);
+    return other.await(op);
+  };
+  expect(module({.bytes = 49}), id::module_bytes, 49, 48, of_port);
+  expect(module({.offset = 256}), id::module_offset, 256, 255, of_port);
 
   const refused_attribute& of_path = other.objects.refused();
   {

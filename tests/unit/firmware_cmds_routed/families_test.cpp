@@ -5,6 +5,7 @@
 // drivers/net/ethernet/mellanox/mlx4 (fw.c, qp.c, cq.c, srq.c, eq.c, mr.c) and
 // infiniband/hw/mlx4/mad.c.
 #include <freehca/firmware_cmds/eq.hpp>
+#include <freehca/firmware_cmds/ethernet_port.hpp>
 #include <freehca/firmware_cmds/firmware.hpp>
 #include <freehca/firmware_cmds/mr.hpp>
 #include <freehca/firmware_cmds/object_contexts.hpp>
@@ -136,6 +137,17 @@ TEST_F(families, ports_and_datagrams) {
       {opcode::set_port, 1, 2, box, none, 0}, 2u);
   expect_family<commands::set_config_dev>({opcode::config_dev, 0, 0, box, none, 0});
   expect_family<commands::sense_port>({opcode::sense_port, 0, 1, none, none, 0}, 1u);
+  expect_family<commands::dump_eth_stats>({opcode::dump_eth_stats, 0, 2, none, box, 0}, 2u, false);
+  expect_family<commands::dump_eth_stats>({opcode::dump_eth_stats, 0, 0x102, none, box, 0}, 2u,
+                                          true);
+  using filter = layouts::set_mcast_fltr_modifier;
+  expect_family<commands::set_mcast_fltr<filter::config>>(
+      {opcode::set_mcast_fltr, 0, 1, form::immediate, none, 0x0100'5e00'0001}, 1u,
+      std::uint64_t{0x0100'5e00'0001});
+  expect_family<commands::set_mcast_fltr<filter::disable>>(
+      {opcode::set_mcast_fltr, 1, 1, form::immediate, none, 0}, 1u, std::uint64_t{0});
+  expect_family<commands::set_mcast_fltr<filter::enable>>(
+      {opcode::set_mcast_fltr, 2, 1, form::immediate, none, 0}, 1u, std::uint64_t{0});
   expect_family<commands::conf_special_qp>({opcode::conf_special_qp, 0, 0x40, none, none, 0},
                                            0x40u);
   expect_family<commands::query_mad_demux>({opcode::mad_demux, 2, 1, none, box, 0});

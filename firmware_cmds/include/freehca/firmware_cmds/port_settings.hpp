@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Commands that the driver does not send yet: special queue pairs, the detection of the link layer,
-// and MADs that came over the wire.
+// Commands that the driver does not send yet: special queue pairs, and MADs that came over the
+// wire.
 #pragma once
 
 #include <freehca/firmware_cmds/mad.hpp>
@@ -58,10 +58,6 @@ struct config_mad_demux : family<opcode::mad_demux, layouts::mad_demux, nothing,
 struct conf_special_qp : family<opcode::conf_special_qp, nothing, nothing> {
   static void aim(command_request& r, std::uint32_t base_qpn) { r.input_modifier = base_qpn; }
 };
-
-/// Detects the link layer of the cable. The immediate output is an image of layouts::sense_port.
-using sense_port = family<opcode::sense_port, nothing, immediate, object_kind::port,
-                          command_traits{.patience = patience::lengthy}>;
 
 }  // namespace commands
 }  // namespace freehca

@@ -235,6 +235,11 @@ class device {
   friend struct steps;
   friend class port_operation;
   friend class set_port_addresses;
+  friend class set_ethernet_port;
+  friend class port_statistics_query;
+  friend class module_query;
+  friend class port_type_query;
+  friend class set_port_type;
   friend class verbs;
 
   /// An area of memory that is lent to the firmware as a whole: its own area, or the auxiliary
@@ -264,6 +269,10 @@ class device {
   void forget_everything();
   void wait_for_late_answers();
   static void on_cancel(operation& op, void* self) noexcept;
+
+  // ethernet/check.cpp
+  /// Checks that the device is up, and that `port` is an Ethernet port.
+  status check_ethernet(unsigned port);
 
   // device.cpp
   void fail(status why);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/firmware_cmds/command.hpp>
+#include <freehca/firmware_cmds/ethernet_port.hpp>
+#include <freehca/firmware_cmds/query.hpp>
+#include <freehca/hal/operation.hpp>
+#include <freehca/layouts/set_port.hpp>
+
+#include <freehca/hca/ports.hpp>
+
+namespace freehca {
+
+class device;
+
+/// Asks the firmware for the link layer of the far end of the cable. The caller owns the operation.
+/// A done operation may be restarted.
+///
+/// Outcomes besides those of the command: driver_error::bad_argument (no such port), ::bad_state
+/// (the device is not up), ::cancelled, transport_error::timeout. Source: Linux 6.1 sense.c
+/// mlx4_SENSE_PORT.
+class port_type_query : public stepper {
+ public:
+  port_type_query() = default;
+  ~port_type_query() { drop(); }
+
+  /// Ports count from 1.
+  void start(device& adapter, unsigned port);
+  /// ib, ethernet, or none if nothing was detected. Valid when the operation is done and ok.
+  layouts::port_type type() const;
+
+ private:
+  static void answered(stepper& self, status outcome) noexcept;
+
+  firmware_command<commands::sense_port> sense_{std::uint32_t{1}};
+};
+
+/// Makes a VPI port of a device that is up an InfiniBand port or an Ethernet port, until the next
+/// reset. The port must be closed, and no queue pair may be connected over it. The caller owns the
+/// operation. One operation works on a port at a time. A deadline and cancel() apply to all
+/// commands of the operation. After either, the operation posts no further commands.
+///
+/// Afterwards the attributes of the port are those of the new type, capabilities::raw_port suggests
+/// the new type, and the tables of addresses are empty. The port stays closed: see port_operation.
+///
+/// Outcomes besides those of the commands: driver_error::bad_argument (no such port, or a type that
+/// the port cannot have), ::bad_state (the device is not up, the port is open, or it has the type
+/// already), ::busy (another operation works on the port, or the port is in doubt), ::cancelled,
+/// transport_error::timeout. If SET_PORT was not answered, the type is unknown: the attributes keep
+/// the old one, and the operation may be repeated or the device reset. If a later command fails,
+/// the port has the new type, and its attributes are read when port_operation opens it.
+///
+/// The form of SET_PORT tells the firmware the type (Linux 6.1 main.c mlx4_change_port_types,
+/// port.c mlx4_SET_PORT; docs/hardware-ethernet.md).
+class set_port_type : public stepper {
+ public:
+  set_port_type() = default;
+  ~set_port_type() { drop(); }
+
+  /// Ports count from 1. `to` is ib or ethernet.
+  void start(device& adapter, unsigned port, layouts::port_type to);
+
+ private:
+  enum class step : std::uint8_t { set, describe, guid, read };
+
+  status check() const;
+  void send();
+  static void advance(stepper& self, status outcome) noexcept;
+
+  device* device_ = nullptr;
+  unsigned port_ = 0;
+  layouts::port_type to_ = layouts::port_type::none;
+  step step_ = step::set;
+  command change_;
+  layouts::image<layouts::set_port_general> general_;
+  layouts::image<layouts::set_port_ib> infiniband_;
+  firmware_command<commands::query_port> describe_{std::uint32_t{1}};
+  guid_query guid_;
+  port_query read_;
+};
+
+}  // namespace freehca
