@@ -31,7 +31,9 @@ verbs_budget kinds(const object_limits& limits) {
                        .with<queue_pair>(limits.queue_pairs)
                        .with<xrc_domain>(1u << xrc_domain::log_domains_of_owner)
                        .with<xrc_receive_queue>(limits.shared_receive_queues)
-                       .with<xrc_queue_pair>(limits.queue_pairs);
+                       .with<xrc_queue_pair>(limits.queue_pairs)
+                       .with<multicast_table>(1)
+                       .with<group_membership>(limits.group_members);
   b.requests = limits.requests;
   return b;
 }

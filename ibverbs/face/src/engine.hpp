@@ -105,6 +105,14 @@ class engine {
     if (host_->take_interrupt()) poll_events();
   }
 
+  /// The multicast table of the adapter. The first call makes it.
+  result<multicast_table_handle> groups() {
+    if (objects_.find(groups_) != nullptr) return groups_;
+    const result<multicast_table_handle> made = objects_.create<multicast_table>();
+    if (made.ok()) groups_ = made.value();
+    return made;
+  }
+
   /// Whether the objects are dead: the process was forked after this engine was made, so that the
   /// adapter is the parent's, or the device was taken down.
   bool dead() const { return dead_.load(std::memory_order_relaxed); }
@@ -137,6 +145,7 @@ class engine {
   std::vector<port_tables> ports_;
   device device_;
   verbs objects_;
+  multicast_table_handle groups_;
 };
 
 }  // namespace freehca::ibverbs

@@ -114,6 +114,13 @@ struct opened_pair {
   ibv_qp_attr attributes;  // as given to ibv_modify_qp()
 };
 
+/// A multicast group that a queue pair is attached to.
+struct attached_group {
+  ibv_gid gid;
+  std::uint16_t lid;
+  membership_handle handle;
+};
+
 struct pair {
   ibv_qp_ex verbs;  // begins with ibv_qp
   qp_handle handle;
@@ -122,7 +129,9 @@ struct pair {
   extended_domain* domain;  // of an XRC target
   ibv_qp_init_attr made_with;
   request_list built;
-  bool builds;              // made with send_ops_flags
+  bool builds;           // made with send_ops_flags
+  bool blocks_loopback;  // made with IBV_QP_CREATE_BLOCK_SELF_MCAST_LB
+  std::vector<attached_group> groups;
   std::uint32_t delivered;  // events, by ibv_get_async_event()
 };
 

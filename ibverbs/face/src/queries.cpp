@@ -65,6 +65,12 @@ void describe_device(engine& here, ibv_device_attr& to) {
   to.max_res_rd_atom = to.max_qp_rd_atom * to.max_qp;
   to.atomic_cap = IBV_ATOMIC_HCA;
   to.max_ah = static_cast<int>(limits.address_handles);
+  // Linux 6.1 hw/mlx4/main.c mlx4_ib_query_device.
+  const budget& opened = here.hardware().opened_with();
+  to.max_mcast_grp = 1 << opened.log_mcgs;
+  to.max_mcast_qp_attach =
+      static_cast<int>(layouts::mcg_members_per_entry(opened.log_mcg_entry_bytes));
+  to.max_total_mcast_qp_attach = static_cast<int>(limits.group_members);
   to.max_srq = static_cast<int>(limits.shared_receive_queues);
   to.max_srq_wr = (1 << can.log_most_srq_wqes) - 1;
   // An entry begins with the link to the next one, which is as large as a data segment.

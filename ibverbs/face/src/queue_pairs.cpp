@@ -197,7 +197,6 @@ ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how) {
   if ((how->comp_mask & ~known) != 0) return fail(refuse("an attribute of ibv_create_qp_ex"));
   const std::uint32_t needed = target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
   if ((how->comp_mask & needed) == 0) return fail(EINVAL);
-  // No datagram to a group comes back: no queue pair can join one (refused.cpp).
   const std::uint32_t allowed =
       how->qp_type == IBV_QPT_UD ? std::uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB} : 0;
   if ((how->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && (how->create_flags & ~allowed) != 0)
@@ -210,6 +209,8 @@ ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how) {
   ibv_qp* const made = target ? create_target(context, how->xrcd, plain) : create(how->pd, plain);
   if (made == nullptr) return nullptr;
   how->cap = plain.cap;
+  of(made).blocks_loopback = (how->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 &&
+                             (how->create_flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0;
   if (builds) {
     pair& queue = of(made);
     queue.builds = true;

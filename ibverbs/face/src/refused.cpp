@@ -31,12 +31,6 @@ FREEHCA_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, st
                                          int) {
   return static_cast<ibv_mr*>(no_object("ibv_reg_dmabuf_mr"));
 }
-FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp*, const ibv_gid*, std::uint16_t) {
-  return refused("ibv_attach_mcast");
-}
-FREEHCA_EXPORT int ibv_detach_mcast(ibv_qp*, const ibv_gid*, std::uint16_t) {
-  return refused("ibv_detach_mcast");
-}
 FREEHCA_EXPORT int ibv_query_ece(ibv_qp*, ibv_ece* to) {
   *to = {};
   return refused("ibv_query_ece");

@@ -38,11 +38,13 @@ constexpr host_settings in_program_settings() {
               .domains = 4'000,
               .address_handles = 8'000,
               .windows = 4'000,
+              .group_members = 1'024,
               .completions = 65'535,
               .requests = 4'000'000};
   budget& b = s.budget;
   b.log_qps = b.log_cqs = b.log_mpts = log_numbers;
   b.log_srqs = 11;
+  b.log_mcgs = 10;
   b.log_mtts = 20;
   b.log_completion_eq_entries = log_numbers + 1;
   b.context_bytes = std::size_t{96} << 20;

@@ -35,11 +35,13 @@ constexpr host_settings vfio_settings() {
               .domains = 2'000,
               .address_handles = 4'000,
               .windows = 2'000,
+              .group_members = 1'024,
               .completions = 65'535,
               .requests = 1'000'000};
   budget& b = s.budget;
   b.log_qps = b.log_cqs = b.log_mpts = 13;  // the firmware keeps up to 1088 queue pairs
   b.log_srqs = 11;
+  b.log_mcgs = 10;
   b.log_mtts = 20;
   b.log_completion_eq_entries = 14;
   b.context_bytes = std::size_t{32} << 20;

@@ -37,6 +37,8 @@ struct refused_attribute_test : ::testing::Test {
   void expect(status s, id what, std::uint64_t value, std::uint64_t limit) {
     expect(s, what, value, limit, rig.objects.refused());
   }
+  /// Those of multicast groups.
+  void refuse_groups();
   /// Those of a port and of paths on Ethernet.
   void refuse_on_ethernet();
   template <class K>
@@ -124,6 +126,15 @@ void refused_attribute_test::refuse_on_ethernet() {
     EXPECT_TRUE(rtr([](to&) {}).ok());
   }
   EXPECT_EQ(other.machine.adapter().complaints(), 0u);
+}
+
+void refused_attribute_test::refuse_groups() {
+  rc_pair pair(rig, {.service = layouts::qp_service::ud, .sends = 1, .receives = 1});
+  const multicast_table_handle table = rig.objects.create<multicast_table>().value();
+  join_group op;
+  op.start(rig.objects, {table, pair.queue[0], gid_of(layouts::default_subnet_prefix, 1)});
+  expect(rig.await(op), id::multicast_gid, 0xfe, 0xff);
+  EXPECT_TRUE(rig.objects.destroy(table).ok());
 }
 
 TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
@@ -248,11 +259,12 @@ TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
     expect(rts([](to& a) { a.log_ack_request = 16; }), id::log_ack_request, 16, 15);
     ASSERT_TRUE(pair.move(0, qp_state::rts).ok());
   }
+  refuse_groups();
   port_operation close;
   close.close(rig.adapter, 3);
   expect(rig.await(close), id::port, 3, can.ports, rig.adapter.refused());
   refuse_on_ethernet();
-  for (unsigned i = 1; i <= static_cast<unsigned>(id::remote_rights); ++i)
+  for (unsigned i = 1; i <= static_cast<unsigned>(id::multicast_gid); ++i)
     EXPECT_EQ(seen.count(static_cast<id>(i)), 1u) << name_of(static_cast<id>(i));
   EXPECT_EQ(counts(rig), before);
   EXPECT_EQ(rig.machine.adapter().complaints(), 0u);

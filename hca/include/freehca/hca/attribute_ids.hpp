@@ -18,7 +18,8 @@ enum class attribute_id : std::uint8_t {
   receive_psn, send_psn, retry_count, rnr_retry, ack_timeout, log_ack_request, dlid, sl, path_bits,
   static_rate, sgid_index, flow_label, link_layer, dmac, vlan, priority, mac_index, dgid, port_mac,
   port_vlan, port_gid, ethernet_mtu, filter_vlan, filter_group, port_type, module_bytes,
-  module_offset, log_page_bytes, page_offset, virtual_address, virtual_offset, remote_rights
+  module_offset, log_page_bytes, page_offset, virtual_address, virtual_offset, remote_rights,
+  multicast_gid
 };
 // clang-format on
 

@@ -10,6 +10,7 @@
 #include <freehca/hca/kinds/fast_memory_region.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
 #include <freehca/hca/kinds/memory_window.hpp>
+#include <freehca/hca/kinds/multicast.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 #include <freehca/hca/kinds/shared_receive_queue.hpp>
@@ -35,7 +36,9 @@ constexpr verbs_budget every_kind() {
       .with<xrc_domain>(4)
       .with<xrc_completion_queue>(4)
       .with<xrc_receive_queue>(4)
-      .with<xrc_queue_pair>(4);
+      .with<xrc_queue_pair>(4)
+      .with<multicast_table>(1)
+      .with<group_membership>(16);
 }
 
 }  // namespace freehca

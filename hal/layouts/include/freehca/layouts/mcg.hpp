@@ -25,6 +25,13 @@ struct mcg_header {
 };
 static_assert(claimed<mcg_header>().sound);
 
+/// The mailbox of MGID_HASH. Source: Linux 6.1 mcg.c find_entry, mlx4_GID_HASH.
+struct mcg_gid {
+  static constexpr std::size_t bytes = 0x10;
+  raw<16> gid {0x00, "gid"};
+};
+static_assert(claimed<mcg_gid>().sound);
+
 /// Which of a port's two tables an Ethernet address stands in (Linux 6.1 device.h mlx4_steer_type).
 enum class mcg_steering : std::uint8_t { multicast = 0, unicast = 1 };
 

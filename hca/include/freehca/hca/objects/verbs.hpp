@@ -175,6 +175,7 @@ class verbs {
   /// The number of asynchronous events that an event owner has missed because it did not poll for
   /// too long. 0 for the control owner.
   std::uint64_t events_dropped() const { return link_ != nullptr ? link_->events.dropped() : 0; }
+  bool is_control_owner() const { return link_ == nullptr; }
   const char* name() const { return link_ != nullptr ? link_->name : "control owner"; }
   /// The number of objects of kind K, without the objects of kinds that stand in for K.
   template <class K>
@@ -233,6 +234,7 @@ class verbs {
 
  private:
   friend class object_operation;
+  friend class group_change;
   friend struct device_object;
   friend class replace_memory_region;
 

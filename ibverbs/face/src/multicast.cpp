@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Multicast groups. What is refused, and with which error: Linux 6.1 core/uverbs_cmd.c
+// ib_uverbs_attach_mcast, ib_uverbs_detach_mcast; core/verbs.c ib_attach_mcast.
+#include <algorithm>
+#include <cstring>
+
+#include <freehca/hca/kinds/multicast.hpp>
+#include <freehca/layouts/ib_types.hpp>
+
+#include "errors.hpp"
+#include "objects.hpp"
+
+namespace freehca::ibverbs {
+
+namespace {
+
+constexpr std::uint16_t permissive_lid = 0xffff;
+
+/// On an Ethernet port the LID of a group means nothing. A queue pair in RESET has no port yet:
+/// then all ports are looked at.
+bool is_valid_lid(engine& here, const pair& queue, std::uint16_t lid) {
+  if (lid >= layouts::first_multicast_lid && lid != permissive_lid) return true;
+  const auto is_ethernet = [&](unsigned port) {
+    return here.hardware().port(port).link_layer == layouts::port_type::ethernet;
+  };
+  if (queue.object->qp_state != layouts::qp_state::reset)
+    return is_ethernet(queue.attributes.port_num);
+  for (unsigned port = 1; port <= here.ports(); ++port)
+    if (is_ethernet(port)) return true;
+  return false;
+}
+
+std::vector<attached_group>::iterator find(pair& queue, const ibv_gid& gid, std::uint16_t lid) {
+  return std::find_if(queue.groups.begin(), queue.groups.end(), [&](const attached_group& g) {
+    return g.lid == lid && std::memcmp(g.gid.raw, gid.raw, sizeof gid.raw) == 0;
+  });
+}
+
+}  // namespace
+}  // namespace freehca::ibverbs
+
+using namespace freehca;
+using namespace freehca::ibverbs;
+
+FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* to, std::uint16_t lid) {
+  engine& here = engine_of(qp->context);
+  if (here.dead()) return ENODEV;
+  pair& queue = of(qp);
+  const engine::guard held(here.lock);
+  if (find(queue, *to, lid) != queue.groups.end()) return 0;
+  group_attributes how{.pair = queue.handle, .block_loopback = queue.blocks_loopback};
+  std::memcpy(how.group.raw, to->raw, sizeof how.group.raw);
+  if (qp->qp_type != IBV_QPT_UD || !is_multicast(how.group) || !is_valid_lid(here, queue, lid))
+    return EINVAL;
+  const result<multicast_table_handle> table = here.groups();
+  if (!table.ok()) return errno_of(table.error());
+  how.table = table.value();
+  queue.groups.reserve(queue.groups.size() + 1);
+  // With another LID the group is the same one: the adapter knows groups by their GIDs.
+  const auto same =
+      std::find_if(queue.groups.begin(), queue.groups.end(), [&](const attached_group& g) {
+        return std::memcmp(g.gid.raw, to->raw, sizeof to->raw) == 0;
+      });
+  if (same != queue.groups.end()) {
+    queue.groups.push_back({*to, lid, same->handle});
+    return 0;
+  }
+  join_group join;
+  if (const int error = here.perform(join, how); error != 0) return error;
+  queue.groups.push_back({*to, lid, join.made()});
+  return 0;
+}
+
+FREEHCA_EXPORT int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* from, std::uint16_t lid) {
+  engine& here = engine_of(qp->context);
+  if (here.dead()) return ENODEV;
+  pair& queue = of(qp);
+  const engine::guard held(here.lock);
+  const auto group = find(queue, *from, lid);
+  if (group == queue.groups.end()) return EINVAL;
+  const auto uses =
+      std::count_if(queue.groups.begin(), queue.groups.end(),
+                    [&](const attached_group& g) { return g.handle == group->handle; });
+  if (uses == 1) {
+    leave_group leave;
+    if (const int error = here.perform(leave, group->handle); error != 0) return error;
+  }
+  queue.groups.erase(group);
+  return 0;
+}
