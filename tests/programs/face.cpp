@@ -45,7 +45,7 @@ int main(int count, char** words) {
   std::vector<test> tests;
   for (const auto& some :
        {fork_tests(), channel_tests(), queue_tests(), memory_tests(), signal_tests(),
-        thread_tests(), mended_tests(), refusal_tests(), window_tests()})
+        thread_tests(), mended_tests(), refusal_tests(), window_tests(), group_tests()})
     tests.insert(tests.end(), some.begin(), some.end());
   return run_tests(count, words, tests);
 }

@@ -34,5 +34,6 @@ std::vector<test> thread_tests();
 std::vector<test> mended_tests();
 std::vector<test> refusal_tests();
 std::vector<test> window_tests();
+std::vector<test> group_tests();
 
 }  // namespace programs

@@ -313,6 +313,62 @@ TEST_P(roce, datagrams_name_their_path) {
   }
 }
 
+/// The GID and the MAC of a group, of the form that packets to it have.
+gid group_gid(unsigned index) {
+  if (index == at_v2_ipv4) return gid_of_ipv4(0xe0010203);
+  gid g;
+  g.raw[0] = 0xff;
+  g.raw[1] = 0x0e;
+  g.raw[15] = 9;
+  return g;
+}
+std::uint64_t group_mac(unsigned index) {
+  return index == at_v2_ipv4 ? 0x0100'5e01'0203 : 0x3333'0000'0009;
+}
+
+TEST_P(roce, datagrams_reach_the_members_of_a_group) {
+  end a(hosts[0], qp_service::ud), b(hosts[1], qp_service::ud), c(hosts[1], qp_service::ud);
+  for (end* const e : {&a, &b, &c}) e->connect(roce_path{.sgid_index = index, .mac_index = 1}, 0);
+  auto& objects = hosts[1].objects;
+  const multicast_table_handle table = objects.create<multicast_table>().value();
+  join_group join;
+  join.start(objects, {table, b.pair, group_gid(index)});
+  ASSERT_TRUE(hosts[1].await(join).ok());
+  roce_path way = path_to(1, index);
+  way.dmac = group_mac(index);
+  way.dgid = group_gid(index);
+  const auto made = hosts[0].objects.create<address_handle>({.pd = a.domain, .address = way});
+  ASSERT_TRUE(made.ok()) << words(made.error());
+  const auto send = [&] {
+    const queues::address& at = hosts[0].objects.find(made.value())->address;
+    ASSERT_TRUE(a.send()
+                    .post_and_ring(queues::send_datagram{.to = {&at, 0xffffff, qkey},
+                                                         .data = a.buffer->entry(0, 100)})
+                    .ok());
+    EXPECT_TRUE(a.next().ok());
+  };
+  a.pattern(100, 4);
+  b.receive(0, 512);
+  c.receive(0, 512);
+  send();
+  const queues::work_completion got = b.next();
+  ASSERT_TRUE(got.ok()) << name_of(got.status);
+  EXPECT_EQ(got.byte_count, queues::grh_bytes + 100);
+  EXPECT_EQ(std::memcmp(b.buffer->at(queues::grh_bytes), a.buffer->at(0), 100), 0);
+  leave_group leave;
+  leave.start(objects, join.made());
+  ASSERT_TRUE(hosts[1].await(leave).ok());
+  b.receive(0, 512);
+  send();
+  hosts[1].run([] { return false; }, clock::milliseconds(1));
+  for (end* const e : {&b, &c}) {
+    queues::work_completion none;
+    EXPECT_EQ(objects.find(e->completion)->rings.poll(&none, 1), 0u);
+  }
+  EXPECT_TRUE(objects.destroy(table).ok());
+  EXPECT_TRUE(hosts[0].objects.destroy(made.value()).ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(by, roce, ::testing::Values(at_v1, at_v2_ipv6, at_v2_ipv4),
                          [](const auto& p) {
                            return p.param == at_v1        ? "v1"
