@@ -102,8 +102,9 @@ struct group_membership : object_record {
   multicast_table* table = nullptr;
 };
 
-/// The driver's part of the multicast table of a device. The control owner has one. The driver lends
-/// the device the memory of those blocks of the table that have entries of chains with members.
+/// The driver's part of the multicast table of a device. The control owner has one. The driver
+/// lends the device the memory of those blocks of the table that have entries of chains with
+/// members.
 ///
 /// If a WRITE_MCG was not answered, the table is in doubt. Joins and leaves then fail with
 /// driver_error::busy until the late answer or a reset. If the late answer says that a queue pair
@@ -156,9 +157,9 @@ struct multicast_table : object_record {
 /// Outcomes besides those of the commands: driver_error::bad_argument (the GID is no group:
 /// verbs::refused() names it), ::stale_handle, ::unsupported (the service of the queue pair is not
 /// ud), ::busy (the queue pair is a member of the group already, another join or leave is under
-/// way, the table is in doubt, or an operation works on the queue pair), ::exceeds_limits (the group
-/// has as many members as an entry holds: budget::log_mcg_entry_bytes), ::no_resource (`where`:
-/// group_membership::facts.item, or budget::item::multicast_groups), ::no_memory
+/// way, the table is in doubt, or an operation works on the queue pair), ::exceeds_limits (the
+/// group has as many members as an entry holds: budget::log_mcg_entry_bytes), ::no_resource
+/// (`where`: group_membership::facts.item, or budget::item::multicast_groups), ::no_memory
 /// (budget::item::lent_pages), ::bad_state, ::cancelled, transport_error::timeout, ::bad_reply (the
 /// table is not as the driver has written it).
 class join_group : public group_change {
