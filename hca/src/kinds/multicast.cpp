@@ -416,6 +416,7 @@ result<group_membership*> join_group::plan(verbs& owner, const group_attributes&
   member.qpn = pair->number;
   member.block_loopback = a.block_loopback;
   member.unwanted = false;
+  member.users = 1;  // the device has it: verbs::destroy() refuses
   member.table = table;
   member.use(*table);
   member.use(*pair);
