@@ -61,8 +61,8 @@ std::uint32_t multicast_table::entries() const {
 std::uint32_t multicast_table::free_entry() const {
   const std::uint32_t end = entries();
   for (std::uint32_t i = 1u << owner->adapter().contexts().layout().log_mcg_hash; i < end; ++i) {
-    const group_membership* m = members_.back();
-    while (m != nullptr && m->entry != i) m = members_.previous(const_cast<group_membership&>(*m));
+    group_membership* m = members_.back();
+    while (m != nullptr && m->entry != i) m = members_.previous(*m);
     if (m == nullptr) return i;
   }
   return no_entry;
