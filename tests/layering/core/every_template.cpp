@@ -40,6 +40,8 @@ template class destroy_object<queue_pair>;
 template struct handle<xrc_queue_pair>;
 template class create_object<xrc_receive_queue>;
 template struct creation<commands::sw2hw_cq>;
+template class create_object<resizable_completion_queue>;
+template class create_object<completion_ring>;
 template class firmware_command<commands::modify_qp<layouts::opcode::rtr2rts_qp>>;
 template class firmware_command<commands::set_mcast_fltr<layouts::set_mcast_fltr_modifier::config>>;
 template class firmware_command<commands::mad_ifc<>>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Commands that the driver does not send yet: queries of objects, changes of a completion queue,
-// and commands on translations.
+// Commands that the driver does not send yet: queries of objects, and commands on
+// translations.
 #pragma once
 
 #include <freehca/firmware_cmds/typed.hpp>
@@ -36,14 +36,6 @@ using query_eq = family<opcode::query_eq, nothing, layouts::eqc, object_kind::eq
 using query_srq = family<opcode::query_srq, nothing, layouts::srqc, object_kind::srq>;
 /// Reads a memory protection entry from the device.
 using query_mpt = family<opcode::query_mpt, nothing, layouts::mpt, object_kind::mpt>;
-
-/// Resizes a completion queue, or changes its moderation.
-struct modify_cq : family<opcode::modify_cq, layouts::cqc, nothing, object_kind::cq> {
-  static void aim(command_request& r, std::uint32_t cqn, layouts::modify_cq_modifier what) {
-    family::aim(r, cqn);
-    r.opcode_modifier = static_cast<std::uint8_t>(what);
-  }
-};
 
 /// Writes translation entries. `header` has the address of the first one.
 using write_mtt =

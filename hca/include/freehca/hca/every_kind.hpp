@@ -13,6 +13,7 @@
 #include <freehca/hca/kinds/multicast.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
+#include <freehca/hca/kinds/resizable_completion_queue.hpp>
 #include <freehca/hca/kinds/shared_receive_queue.hpp>
 #include <freehca/hca/kinds/xrc_completion_queue.hpp>
 #include <freehca/hca/kinds/xrc_domain.hpp>
@@ -31,6 +32,8 @@ constexpr verbs_budget every_kind() {
       .with<address_handle>(16)
       .with<completion_queue>(16)
       .with<counting_completion_queue>(4)
+      .with<resizable_completion_queue>(4)
+      .with<completion_ring>(4)
       .with<shared_receive_queue>(8)
       .with<queue_pair>(16)
       .with<xrc_domain>(4)

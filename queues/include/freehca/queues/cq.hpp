@@ -138,6 +138,16 @@ class cq {
   /// was destroyed.
   void forget_named(std::uint32_t srqn);
 
+  /// False if move_to() cannot work here: the cache is maintained, and an entry shares its line
+  /// with one that the device writes.
+  bool can_move() const { return !cache::is_maintained || log_stride_ != 5; }
+  /// The number of entries that poll() has not taken yet.
+  std::uint32_t unpolled() const;
+  /// Continues in another ring after the device has resized the queue. The entries that were not
+  /// polled move there (Linux 6.1 hw/mlx4/cq.c mlx4_ib_cq_resize_copy_cqes). The views of look()
+  /// have been released. Error: driver_error::bad_argument (as for open(); or can_move() is false).
+  status move_to(const dma_region& ring, unsigned log_entries);
+
   std::uint32_t cqn() const { return cqn_; }
   std::uint32_t entries() const { return mask_ + 1; }
   std::uint32_t consumer_counter() const { return consumer() & counter_mask; }
