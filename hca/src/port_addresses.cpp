@@ -65,6 +65,12 @@ unsigned port_address_tables::vlan_index(std::uint16_t vlan) const {
   return 0;
 }
 
+std::uint16_t port_address_tables::vlan_at(unsigned index) const {
+  const unsigned i = index - set_port_vlan_first;
+  const std::uint16_t entry = i < most_vlans ? vlans_[i].load(relaxed) : std::uint16_t{0};
+  return entry == 0 ? no_vlan : static_cast<std::uint16_t>(entry - 1);
+}
+
 void port_address_tables::forget() {
   for (auto& entry : macs_) entry.store(false, relaxed);
   for (auto& entry : vlans_) entry.store(0, relaxed);

@@ -75,8 +75,10 @@ constexpr text_row attributes(
     "bytes of a module\0offset in a module\0log2 of the page size\0offset of a page address in its "
     "page\0"
     "virtual address\0offset of the virtual address in its page\0"
-    "remote right without local_write\0GID of a multicast group");
-static_assert(attributes.count == static_cast<unsigned>(attribute_id::multicast_gid));
+    "remote right without local_write\0GID of a multicast group\0attributes that cannot change\0"
+    "path migration state\0P_Key index of the alternate path\0"
+    "ACK timeout code of the alternate path");
+static_assert(attributes.count == static_cast<unsigned>(attribute_id::alternate_ack_timeout));
 
 constexpr text_row completions(
     "ok\0"

@@ -160,7 +160,8 @@ void queue_pair::suspend() {
 }
 
 void queue_pair::resume() {
-  rings.send.accept(!state_unknown && (qp_state == qp_state::rts || qp_state == qp_state::error));
+  // In the states of SQD, requests that are posted wait.
+  rings.send.accept(!state_unknown && qp_state >= qp_state::rts && qp_state != qp_state::sq_error);
   rings.receive.accept(!state_unknown && qp_state != qp_state::reset);
 }
 
@@ -170,6 +171,8 @@ void queue_pair::notice(verbs& in, const object_event& event) {
       event.type == event_type::wq_invalid_request_error ||
       event.type == event_type::wq_access_violation)
     qp_state = qp_state::error;
+  if (event.type == event_type::sq_drained && moving_to == qp_state::sq_draining)
+    qp_state = qp_state::sq_drained;
   const verbs_events& to = in.events();
   if (to.qp != nullptr) to.qp(to.context, verbs::handle_of(*this), cookie, event.type);
 }

@@ -2,13 +2,15 @@
 // Copyright the freehca authors
 //
 // The transitions of queue pairs. Linux 6.1 fills the contexts in the same way (hw/mlx4/qp.c
-// __mlx4_ib_modify_qp, _mlx4_set_path). common() sets the fields of the queue pair. The attributes
-// of a transition are rows of a table. Each service chooses rows that follow each other.
+// __mlx4_ib_modify_qp, _mlx4_set_path). queue_pair_context() sets the fields of the queue pair. The
+// attributes of a transition are rows of a table. Each service chooses rows that follow each other.
 #include <freehca/hca/kinds/queue_pair.hpp>
 
 #include <cstddef>
 
 #include <freehca/layouts/bit_operations.hpp>
+
+#include "queue_pair_context.hpp"
 
 namespace freehca {
 
@@ -77,9 +79,7 @@ const queue_pair_service queue_pair_services[] = {
             {FREEHCA_ROWS(send_psn, send_psn), 0}}}};
 #undef FREEHCA_ROWS
 
-namespace {
-
-image<qpc> common(const queue_pair& pair, qp_state to) {
+image<qpc> queue_pair_context(const queue_pair& pair, qp_state to) {
   image<qpc> c;
   c.set<&qpc::state>(to)
       .set<&qpc::service>(pair.service->code)
@@ -108,6 +108,8 @@ image<qpc> common(const queue_pair& pair, qp_state to) {
       .set<&qpc::mtt_base>(pair.owner->adapter().contexts().translation_offset(pair.translations));
   return c;
 }
+
+namespace {
 
 /// Checks the numbers of RDMA reads and atomics that the transition writes. Replaces both by the
 /// logarithms that the context has. The responder's number is rounded up, as in Linux (6.1
@@ -168,7 +170,7 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
   const queue_pair_transition& how = pair.service->to[static_cast<unsigned>(to) - 1];
   FREEHCA_TRY(check_port(owner, a.address));
   const bool has_peer = (how.optional_fields & qp_optpar::primary_path) != 0;
-  image<qpc> c = common(pair, to);
+  image<qpc> c = queue_pair_context(pair, to);
   FREEHCA_TRY(take_reads(a, how.optional_fields, owner));
   if (to == qp_state::rtr) FREEHCA_TRY(set_path(c, a, has_peer, owner));
   FREEHCA_TRY(
@@ -255,12 +257,11 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
 
 void queue_pair::settle_change(bool done) {
   state_unknown = false;
+  if (done) qp_state = moving_to;
+  if (qp_state != qp_state::reset) return;
   // The destruction of a queue pair in RESET needs no command. The firmware refuses to reset it.
-  const bool in_reset = moving_to == (done ? qp_state::reset : qp_state::init);
-  if (in_reset && state == phase::live) state = phase::blank;
+  if (state == phase::live) state = phase::blank;
   if (!done) return;
-  qp_state = moving_to;
-  if (!in_reset) return;
   forget_completions();
   rings.send.reset();
   if (rings.receive.is_open()) rings.receive.reset();
@@ -281,7 +282,7 @@ void query_queue_pair::finished(object_operation& op, status outcome) noexcept {
   auto& pair = static_cast<queue_pair&>(self.object());
   if (!outcome.ok()) return;
   const qp_state now = self.context().get<&qpc::state>();
-  if (now != qp_state::error && now != qp_state::sq_error) return;
+  if (now != qp_state::error && now != qp_state::sq_error && now != qp_state::sq_drained) return;
   pair.qp_state = now;
   if (pair.owner->up()) pair.resume();
 }

@@ -258,13 +258,42 @@ TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
     expect(rts([](to& a) { a.ack_timeout = 32; }), id::ack_timeout, 32, 31);
     expect(rts([](to& a) { a.log_ack_request = 16; }), id::log_ack_request, 16, 15);
     ASSERT_TRUE(pair.move(0, qp_state::rts).ok());
+
+    namespace given = layouts::qp_optpar;
+    const auto change = [&](std::uint32_t bits, auto spoil) {
+      queue_pair_changes a;
+      a.given = bits;
+      a.alternate = infiniband_path{.dlid = 1};
+      spoil(a);
+      change_queue_pair c;
+      c.start(rig.objects, pair.queue[0], qp_state::rts, a);
+      return rig.await(c);
+    };
+    using by = queue_pair_changes;
+    constexpr std::uint64_t change_size = sizeof(by);
+    expect(change(0, [](by& a) { a.bytes = 1; }), id::connection_bytes, 1, change_size);
+    expect(change(given::sra_max, [](by&) {}), id::changes, given::sra_max, given::sra_max);
+    expect(change(given::pm_state, [](by& a) { a.migration = layouts::path_migration::armed; }),
+           id::migration, 0, 3);
+    expect(change(given::pm_state, [](by& a) { a.migration = layouts::path_migration{4}; }),
+           id::migration, 4, 3);
+    expect(change(given::min_rnr_nak, [](by& a) { a.min_rnr_timer = 32; }), id::min_rnr_timer, 32,
+           31);
+    const auto alternate = [&](auto spoil) { return change(given::alternate_path, spoil); };
+    expect(alternate([](by& a) { a.alternate_pkey_index = 128; }), id::alternate_pkey_index, 128,
+           127);
+    expect(alternate([](by& a) { a.alternate_ack_timeout = 32; }), id::alternate_ack_timeout, 32,
+           31);
+    expect(alternate([](by& a) { a.alternate.infiniband()->dlid = 0; }), id::dlid, 0, 1);
+    expect(alternate([](by& a) { a.alternate.set_port(3); }), id::port, 3, can.ports);
+    expect(alternate([](by& a) { a.alternate = roce_path{}; }), id::link_layer, 2, 1);
   }
   refuse_groups();
   port_operation close;
   close.close(rig.adapter, 3);
   expect(rig.await(close), id::port, 3, can.ports, rig.adapter.refused());
   refuse_on_ethernet();
-  for (unsigned i = 1; i <= static_cast<unsigned>(id::multicast_gid); ++i)
+  for (unsigned i = 1; i <= static_cast<unsigned>(id::alternate_ack_timeout); ++i)
     EXPECT_EQ(seen.count(static_cast<id>(i)), 1u) << name_of(static_cast<id>(i));
   EXPECT_EQ(counts(rig), before);
   EXPECT_EQ(rig.machine.adapter().complaints(), 0u);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Commands that the driver does not send yet: transitions of a queue pair that change attributes or
-// drain the send queue.
+// Transitions of a queue pair that change attributes or drain the send queue. The driver sends them
+// as any_qp_transition.
 #pragma once
 
 #include <freehca/firmware_cmds/qp.hpp>

@@ -13,6 +13,7 @@
 #include <freehca/hca/kinds/multicast.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
+#include <freehca/hca/kinds/queue_pair_changes.hpp>
 #include <freehca/hca/kinds/resizable_completion_queue.hpp>
 #include <freehca/hca/kinds/shared_receive_queue.hpp>
 #include <freehca/hca/kinds/xrc_completion_queue.hpp>

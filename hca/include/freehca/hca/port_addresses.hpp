@@ -76,6 +76,8 @@ class port_address_tables {
   }
   /// Returns the index of the VLAN in the table of the device, or 0 if it is not there.
   unsigned vlan_index(std::uint16_t vlan) const;
+  /// Returns the VLAN at an index in the table of the device, or no_vlan.
+  std::uint16_t vlan_at(unsigned index) const;
 
   void forget();
   void set_macs(const port_addresses& to);

@@ -334,6 +334,10 @@ struct rss_context {
 };
 inline constexpr std::size_t rss_context_offset = 0x3c;
 
+/// In the input modifier of RTS2SQD_QP: the device reports by an event that the queue has drained.
+/// Source: Linux 6.1 mlx4/qp.c (__mlx4_qp_modify, sqd_event).
+inline constexpr std::uint32_t rts2sqd_drained_event = 1u << 31;
+
 /// One path of a context as an object, and back.
 template <class Path>
 constexpr image<address_path> path_of(const image<qpc>& context) {

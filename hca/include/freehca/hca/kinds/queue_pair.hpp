@@ -123,7 +123,8 @@ using create_queue_pair = create_object<queue_pair>;
 using destroy_queue_pair = destroy_object<queue_pair>;
 
 /// Moves a queue pair to INIT, RTR, RTS, ERROR or RESET. Errors: driver_error::bad_state (there is
-/// no such transition from the present state), and those of check_port() and write_path().
+/// no such transition from the present state), and those of check_port() and write_path(). The
+/// other transitions are those of change_queue_pair.
 /// A transition to RESET drops the completions of the queue pair that were not polled, and empties
 /// its rings. From RESET to RESET, no command is sent, because the firmware would refuse it, and
 /// the outcome is ok. There is no transition from RESET to ERROR. Both are as in Linux 6.1
@@ -145,7 +146,8 @@ class modify_queue_pair : public object_operation {
 };
 
 /// Reads the context of a queue pair from the device. Fails with driver_error::bad_state if the
-/// queue pair is in RESET, because the device does not have it then.
+/// queue pair is in RESET, because the device does not have it then. The driver takes over the
+/// states ERROR and SQE, and the drained state. report_of() decodes the context.
 class query_queue_pair : public object_operation {
  public:
   query_queue_pair() = default;
