@@ -202,11 +202,11 @@ void children_are_refused_too(std::uint64_t) {
   opened_device device;
   std::atomic<bool> ended{false};
   std::thread refused([&] {
-    while (!ended) expect_equal(ibv_resize_cq(nullptr, 1), EOPNOTSUPP, "ibv_resize_cq");
+    while (!ended) expect_equal(ibv_set_ece(nullptr, nullptr), EOPNOTSUPP, "ibv_set_ece");
   });
   for (unsigned i = 0; i < 100; ++i) {
     const pid_t child = fork_child(
-        [] { expect_equal(ibv_resize_cq(nullptr, 1), EOPNOTSUPP, "ibv_resize_cq of a child"); });
+        [] { expect_equal(ibv_set_ece(nullptr, nullptr), EOPNOTSUPP, "ibv_set_ece of a child"); });
     expect_equal(end_of_child(child), 0, "the end of the child");
   }
   ended = true;

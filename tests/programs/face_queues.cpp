@@ -80,6 +80,107 @@ void wrong_transitions_are_refused(std::uint64_t) {
   expect_equal(pair.to(IBV_QPS_RESET, IBV_QP_STATE), 0, "ERR to RESET");
 }
 
+int modify(ibv_qp* qp, ibv_qp_state state, int mask, ibv_qp_attr how = {}) {
+  how.qp_state = state;
+  return ibv_modify_qp(qp, &how, mask);
+}
+
+ibv_qp_attr queried(ibv_qp* qp) {
+  ibv_qp_attr found{};
+  ibv_qp_init_attr made{};
+  require(ibv_query_qp(qp, &found, IBV_QP_STATE, &made) == 0, "ibv_query_qp");
+  return found;
+}
+
+void attributes_change_and_are_queried(std::uint64_t seed) {
+  opened_device device;
+  loop pairs(device, seed);
+  ibv_qp* const qp = pairs.a.qp;
+  ibv_qp_attr how{};
+  how.min_rnr_timer = 5;
+  how.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  expect_equal(
+      modify(qp, IBV_QPS_RTS,
+             IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_MIN_RNR_TIMER | IBV_QP_ACCESS_FLAGS, how),
+      EINVAL, "RTS to RTS from another state");
+  expect_equal(
+      modify(qp, IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER | IBV_QP_ACCESS_FLAGS, how), 0,
+      "RTS to RTS");
+  ibv_qp_attr found = queried(qp);
+  expect_equal(found.qp_state, IBV_QPS_RTS, "the state");
+  expect_equal(int{found.min_rnr_timer}, 5, "the RNR timer");
+  expect_equal(found.qp_access_flags, unsigned{IBV_ACCESS_REMOTE_WRITE}, "the rights");
+  expect_equal(found.dest_qp_num, pairs.b.qp->qp_num, "the peer");
+  expect_equal(int{found.ah_attr.dlid}, int{device.lid}, "the path");
+  expect_equal(found.path_mig_state, IBV_MIG_MIGRATED, "the path migration state");
+
+  how.timeout = 12;
+  expect_equal(modify(qp, IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_TIMEOUT, how), EINVAL,
+               "a timeout in RTS");
+  how.en_sqd_async_notify = 1;
+  expect_equal(modify(qp, IBV_QPS_SQD, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY, how), 0,
+               "RTS to SQD");
+  ibv_async_event event{};
+  require(ibv_get_async_event(device.context, &event) == 0, "ibv_get_async_event");
+  expect_equal(event.event_type, IBV_EVENT_SQ_DRAINED, "the event");
+  expect(event.element.qp == qp, "the queue pair of the event");
+  ibv_ack_async_event(&event);
+  found = queried(qp);
+  expect_equal(found.qp_state, IBV_QPS_SQD, "the state");
+  expect_equal(int{found.sq_draining}, 0, "sq_draining");
+  how.ah_attr = found.ah_attr;
+  how.ah_attr.sl = 3;
+  expect_equal(modify(qp, IBV_QPS_SQD, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_AV, how), 0,
+               "SQD to SQD");
+  found = queried(qp);
+  expect_equal(int{found.timeout}, 12, "the timeout");
+  expect_equal(int{found.ah_attr.sl}, 3, "the SL");
+  expect_equal(modify(qp, IBV_QPS_RTS, IBV_QP_STATE), 0, "SQD to RTS");
+  pairs.write("a write after it");
+  // Without the event.
+  expect_equal(modify(qp, IBV_QPS_SQD, IBV_QP_STATE), 0, "RTS to SQD");
+  while (queried(qp).sq_draining != 0) continue;
+  expect_equal(modify(qp, IBV_QPS_RTS, IBV_QP_STATE), 0, "SQD to RTS");
+  pairs.write("another write");
+
+  how.alt_ah_attr = found.ah_attr;
+  how.alt_ah_attr.sl = 7;
+  how.alt_port_num = 9;
+  how.alt_timeout = 11;
+  how.path_mig_state = IBV_MIG_REARM;
+  constexpr int migrates = IBV_QP_STATE | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE;
+  expect_equal(modify(qp, IBV_QPS_RTS, migrates, how), EINVAL, "a port that there is not");
+  how.alt_port_num = 1;
+  expect_equal(modify(qp, IBV_QPS_RTS, migrates, how), 0, "an alternate path");
+  found = queried(qp);
+  expect_equal(found.path_mig_state, IBV_MIG_REARM, "the path migration state");
+  expect_equal(int{found.alt_ah_attr.sl}, 7, "the alternate SL");
+  expect_equal(int{found.alt_timeout}, 11, "the alternate timeout");
+  expect_equal(int{found.alt_port_num}, 1, "the alternate port");
+  pairs.write("a write by the primary path");
+}
+
+void completion_queues_are_resized_and_moderated(std::uint64_t seed) {
+  opened_device device;
+  loop pairs(device, seed);
+  ibv_cq* const cq = pairs.a.qp->send_cq;
+  for (const int entries : {200, 100, 1000}) {
+    expect_equal(ibv_resize_cq(cq, entries), 0, "ibv_resize_cq");
+    expect(cq->cqe >= entries, "the entries of the queue");
+    pairs.write("a write after a resize");
+  }
+  const int before = cq->cqe;
+  for (const int entries : {0, -1, 1 << 30})
+    expect_equal(ibv_resize_cq(cq, entries), EINVAL, "ibv_resize_cq to a bad size");
+  expect_equal(cq->cqe, before, "the entries of the queue");
+  ibv_modify_cq_attr how{};
+  expect_equal(ibv_modify_cq(cq, &how), EINVAL, "ibv_modify_cq of nothing");
+  how.attr_mask = IBV_CQ_ATTR_MODERATE;
+  how.moderate = {4, 100};
+  expect_equal(ibv_modify_cq(cq, &how), 0, "ibv_modify_cq");
+  pairs.write("a write with moderation");
+}
+
 void posts_before_their_state_fail(std::uint64_t seed) {
   opened_device device;
   buffer memory(seed, 64);
@@ -431,16 +532,19 @@ void ten_thousand_queue_pairs(std::uint64_t seed) {
 }  // namespace
 
 std::vector<test> queue_tests() {
-  return {{"wrong_transitions_are_refused", wrong_transitions_are_refused},
-          {"posts_before_their_state_fail", posts_before_their_state_fail},
-          {"full_queues_are_enomem", full_queues_are_enomem},
-          {"posts_of_too_much_are_refused", posts_of_too_much_are_refused},
-          {"negative_counts_are_refused", negative_counts_are_refused},
-          {"unknown_operations_are_refused", unknown_operations_are_refused},
-          {"requests_are_built", requests_are_built},
-          {"inline_data_that_is_too_long_is_refused", inline_data_that_is_too_long_is_refused},
-          {"datagrams_have_no_remote_address", datagrams_have_no_remote_address},
-          {"ten_thousand_queue_pairs", ten_thousand_queue_pairs}};
+  return {
+      {"wrong_transitions_are_refused", wrong_transitions_are_refused},
+      {"attributes_change_and_are_queried", attributes_change_and_are_queried},
+      {"completion_queues_are_resized_and_moderated", completion_queues_are_resized_and_moderated},
+      {"posts_before_their_state_fail", posts_before_their_state_fail},
+      {"full_queues_are_enomem", full_queues_are_enomem},
+      {"posts_of_too_much_are_refused", posts_of_too_much_are_refused},
+      {"negative_counts_are_refused", negative_counts_are_refused},
+      {"unknown_operations_are_refused", unknown_operations_are_refused},
+      {"requests_are_built", requests_are_built},
+      {"inline_data_that_is_too_long_is_refused", inline_data_that_is_too_long_is_refused},
+      {"datagrams_have_no_remote_address", datagrams_have_no_remote_address},
+      {"ten_thousand_queue_pairs", ten_thousand_queue_pairs}};
 }
 
 }  // namespace programs

@@ -2,8 +2,23 @@
 // Copyright the freehca authors
 //
 // Completion queues and the channels that tell of them.
+#include <bit>
+
 #include "errors.hpp"
 #include "objects.hpp"
+
+namespace freehca::ibverbs {
+
+int modify_completion_queue(ibv_cq* cq, ibv_modify_cq_attr* how) {
+  engine& here = engine_of(cq->context);
+  if (here.dead()) return ENODEV;
+  if (how->attr_mask != IBV_CQ_ATTR_MODERATE) return EINVAL;
+  const engine::guard held(here.lock);
+  moderate_completion_queue moderate;
+  return here.perform(moderate, of(cq).handle, how->moderate.cq_count, how->moderate.cq_period);
+}
+
+}  // namespace freehca::ibverbs
 
 using namespace freehca;
 using namespace freehca::ibverbs;
@@ -103,8 +118,25 @@ FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
   return 0;
 }
 
-FREEHCA_EXPORT int ibv_resize_cq(ibv_cq*, int) {
-  return refuse("ibv_resize_cq");
+FREEHCA_EXPORT int ibv_resize_cq(ibv_cq* cq, int entries) {
+  completions& queue = of(cq);
+  engine& here = engine_of(cq->context);
+  if (here.dead()) return ENODEV;
+  if (entries < 1 || static_cast<std::uint32_t>(entries) > here.limits().completions) return EINVAL;
+  const engine::guard held(here.lock);
+  const auto least = static_cast<std::uint32_t>(entries);
+  if (std::bit_ceil(least + 1) == queue.rings->entries()) return 0;
+  create_completion_ring create;
+  if (const int error = here.perform(create, completion_ring_attributes{least}); error != 0)
+    return error;
+  resize_completion_queue resize;
+  const int error = here.perform(resize, queue.handle, create.made());
+  // The ring of before, or the new one if the resize was refused. If it is in doubt which of them
+  // the device uses, the ring stays until the device is closed.
+  destroy_completion_ring destroy;
+  static_cast<void>(here.perform(destroy, create.made()));
+  cq->cqe = static_cast<int>(queue.rings->entries()) - 1;
+  return error;
 }
 
 FREEHCA_EXPORT int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {

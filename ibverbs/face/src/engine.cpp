@@ -8,6 +8,7 @@
 
 #include <new>
 
+#include <freehca/hca/kinds/resizable_completion_queue.hpp>
 #include <freehca/hca/ports.hpp>
 #include <freehca/texts/names.hpp>
 
@@ -20,6 +21,10 @@ namespace {
 
 std::mutex opening;
 
+/// The rings of completion queues whose resize has not ended. Calls resize one after another, but
+/// a resize may stay in doubt.
+constexpr std::uint32_t resizes = 4;
+
 verbs_budget kinds(const object_limits& limits) {
   verbs_budget b = verbs_budget{}
                        .with<protection_domain>(limits.domains)
@@ -27,6 +32,7 @@ verbs_budget kinds(const object_limits& limits) {
                        .with<memory_window>(limits.windows)
                        .with<address_handle>(limits.address_handles)
                        .with<xrc_completion_queue>(limits.completion_queues)
+                       .with<completion_ring>(resizes)
                        .with<shared_receive_queue>(limits.shared_receive_queues)
                        .with<queue_pair>(limits.queue_pairs)
                        .with<xrc_domain>(1u << xrc_domain::log_domains_of_owner)

@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <freehca/hca/kinds/resizable_completion_queue.hpp>
+
 #include "engine.hpp"
 #include "event_queue.hpp"
 
@@ -112,6 +114,7 @@ struct request_list {
 struct opened_pair {
   std::vector<struct pair*> opens;
   ibv_qp_attr attributes;  // as given to ibv_modify_qp()
+  int later;               // those of them, as a mask, that the next transition writes
 };
 
 /// A multicast group that a queue pair is attached to.
@@ -194,7 +197,9 @@ int post_shared_receive(ibv_srq* srq, ibv_recv_wr* requests, ibv_recv_wr** bad);
 int poll_completions(ibv_cq* cq, int most, ibv_wc* to);
 int request_notification(ibv_cq* cq, int solicited_only);
 
-// queries.cpp, queue_pairs.cpp, shared_receive_queues.cpp: members of verbs_context.
+// completion_queues.cpp, queries.cpp, queue_pairs.cpp, shared_receive_queues.cpp: members of
+// verbs_context.
+int modify_completion_queue(ibv_cq* cq, ibv_modify_cq_attr* how);
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::size_t bytes);
 int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
                  ibv_device_attr_ex* to, std::size_t bytes);

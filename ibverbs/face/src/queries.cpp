@@ -126,6 +126,8 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     describe_device(here, found.orig_attr);
   }
   found.phys_port_cnt_ex = found.orig_attr.phys_port_cnt;
+  // Those of the fields of the command. Linux 6.1 reports them too (mlx4_ib_query_device).
+  found.cq_mod_caps.max_cq_count = found.cq_mod_caps.max_cq_period = 0xffff;
   give(found, to, bytes);
   return 0;
 }

@@ -66,6 +66,17 @@ constexpr rule rules[] = {
      {current | path | access | rnr_timer | migration, current | path | access | migration,
       current | qkey, current | path | access | migration,
       current | path | access | rnr_timer | migration}},
+    {IBV_QPS_SQD,
+     IBV_QPS_SQD,
+     {},
+     {port | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+          IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | path | access | key | rnr_timer |
+          migration,
+      IBV_QP_AV | path | access | key | migration, key | qkey,
+      port | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+          IBV_QP_MAX_QP_RD_ATOMIC | path | access | key | migration,
+      port | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_MAX_DEST_RD_ATOMIC | path | access | key |
+          rnr_timer | migration}},
     {IBV_QPS_SQE, IBV_QPS_RTS, {}, {0, current | access, current | qkey}},
 };
 

@@ -2,10 +2,10 @@
 // Copyright the freehca authors
 //
 // ibv_modify_qp() and ibv_query_qp().
-#include <algorithm>
+#include <cstring>
 #include <optional>
 
-#include <freehca/hca/kinds/queue_pair.hpp>
+#include <freehca/hca/kinds/queue_pair_changes.hpp>
 #include <freehca/layouts/qpc.hpp>
 
 #include "errors.hpp"
@@ -26,6 +26,8 @@ std::optional<layouts::qp_state> state_of(ibv_qp_state s) {
       return layouts::qp_state::rtr;
     case IBV_QPS_RTS:
       return layouts::qp_state::rts;
+    case IBV_QPS_SQD:
+      return layouts::qp_state::sq_drained;
     case IBV_QPS_ERR:
       return layouts::qp_state::error;
     default:
@@ -70,6 +72,49 @@ void take(const ibv_qp_attr& from, int mask, ibv_qp_attr& to) {
   if ((mask & IBV_QP_SQ_PSN) != 0) to.sq_psn = from.sq_psn;
   if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) to.max_dest_rd_atomic = from.max_dest_rd_atomic;
   if ((mask & IBV_QP_DEST_QPN) != 0) to.dest_qp_num = from.dest_qp_num;
+  if ((mask & IBV_QP_PATH_MIG_STATE) != 0) to.path_mig_state = from.path_mig_state;
+  if ((mask & IBV_QP_ALT_PATH) != 0) {
+    to.alt_ah_attr = from.alt_ah_attr;
+    to.alt_pkey_index = from.alt_pkey_index;
+    to.alt_port_num = from.alt_port_num;
+    to.alt_timeout = from.alt_timeout;
+  }
+}
+
+layouts::path_migration migration_of(ibv_mig_state s) {
+  return s == IBV_MIG_REARM   ? layouts::path_migration::rearm
+         : s == IBV_MIG_ARMED ? layouts::path_migration::armed
+                              : layouts::path_migration::migrated;
+}
+ibv_mig_state migration_of(layouts::path_migration s) {
+  return s == layouts::path_migration::rearm   ? IBV_MIG_REARM
+         : s == layouts::path_migration::armed ? IBV_MIG_ARMED
+                                               : IBV_MIG_MIGRATED;
+}
+
+/// The attributes that a mask names, as bits of layouts::qp_optpar.
+std::uint32_t given_by(int mask, ibv_qp_type type) {
+  namespace bits = layouts::qp_optpar;
+  const std::uint32_t rights = type == IBV_QPT_RC ? bits::rre | bits::rwe | bits::rae : bits::rwe;
+  const struct {
+    int mask;
+    std::uint32_t given;
+  } rows[] = {{IBV_QP_ACCESS_FLAGS, rights},
+              {IBV_QP_PKEY_INDEX, bits::pkey_index},
+              {IBV_QP_QKEY, bits::qkey},
+              {IBV_QP_AV, bits::primary_path},
+              {IBV_QP_TIMEOUT, bits::ack_timeout},
+              {IBV_QP_RETRY_CNT, bits::retry_count},
+              {IBV_QP_RNR_RETRY, bits::rnr_retry},
+              {IBV_QP_MAX_QP_RD_ATOMIC, bits::sra_max},
+              {IBV_QP_MAX_DEST_RD_ATOMIC, bits::rra_max},
+              {IBV_QP_MIN_RNR_TIMER, bits::min_rnr_nak},
+              {IBV_QP_ALT_PATH, bits::alternate_path},
+              {IBV_QP_PATH_MIG_STATE, bits::pm_state}};
+  std::uint32_t given = 0;
+  for (const auto& row : rows)
+    if ((mask & row.mask) != 0) given |= row.given;
+  return given;
 }
 
 connection_attributes connection_of(const ibv_qp_attr& from) {
@@ -94,16 +139,131 @@ connection_attributes connection_of(const ibv_qp_attr& from) {
   return to;
 }
 
+/// The changes of the attributes that the mask names.
+queue_pair_changes changes_of(const ibv_qp_attr& from, int mask, ibv_qp_state to,
+                              ibv_qp_type type) {
+  const connection_attributes same = connection_of(from);
+  queue_pair_changes c;
+  c.given = given_by(mask, type);
+  // A port is that of a path. Before RTR the queue pair has none.
+  if ((mask & IBV_QP_PORT) != 0)
+    c.given |=
+        to == IBV_QPS_INIT ? layouts::qp_optpar::sched_queue : layouts::qp_optpar::primary_path;
+  c.pkey_index = same.pkey_index;
+  c.remote_read = same.remote_read;
+  c.remote_write = same.remote_write;
+  c.remote_atomic = same.remote_atomic;
+  c.min_rnr_timer = same.min_rnr_timer;
+  c.qkey = same.qkey;
+  c.reads_as_responder = same.reads_as_responder;
+  c.reads_as_requester = same.reads_as_requester;
+  c.retry_count = same.retry_count;
+  c.rnr_retry = same.rnr_retry;
+  c.ack_timeout = same.ack_timeout;
+  c.migration = migration_of(from.path_mig_state);
+  c.path = same.address;
+  c.alternate = address_of(from.alt_ah_attr);
+  c.alternate.set_port(from.alt_port_num);
+  c.alternate_pkey_index = from.alt_pkey_index;
+  c.alternate_ack_timeout = from.alt_timeout;
+  return c;
+}
+
+ibv_ah_attr address_of(const reported_path& from) {
+  const infiniband_path& path = from.infiniband;
+  ibv_ah_attr to{};
+  to.port_num = static_cast<std::uint8_t>(path.port);
+  to.dlid = path.dlid;
+  to.sl = path.sl;
+  to.src_path_bits = path.path_bits;
+  to.static_rate = path.static_rate;
+  to.is_global = path.global;
+  to.grh.sgid_index = path.sgid_index;
+  to.grh.hop_limit = path.hop_limit;
+  to.grh.traffic_class = path.traffic_class;
+  to.grh.flow_label = path.flow_label;
+  std::memcpy(to.grh.dgid.raw, path.dgid.raw, sizeof to.grh.dgid.raw);
+  return to;
+}
+
+/// Takes over what the device reports. In INIT it knows no port, and no path (Linux 6.1
+/// hw/mlx4/qp.c mlx4_ib_query_qp).
+void take(const queue_pair_report& from, ibv_qp_type type, ibv_qp_attr& to) {
+  to.qp_state = state_of(from.state);
+  to.sq_draining = from.state == layouts::qp_state::sq_draining;
+  to.path_mig_state = migration_of(from.migration);
+  to.path_mtu = static_cast<ibv_mtu>(from.path_mtu);
+  to.qkey = from.qkey;
+  to.rq_psn = from.receive_psn;
+  to.sq_psn = from.send_psn;
+  to.dest_qp_num = from.remote_qpn;
+  to.qp_access_flags = 0;
+  if (from.remote_read) to.qp_access_flags |= IBV_ACCESS_REMOTE_READ;
+  if (from.remote_write) to.qp_access_flags |= IBV_ACCESS_REMOTE_WRITE;
+  if (from.remote_atomic) to.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+  to.pkey_index = from.primary.pkey_index;
+  if (to.qp_state != IBV_QPS_INIT)
+    to.port_num = static_cast<std::uint8_t>(from.primary.infiniband.port);
+  to.max_rd_atomic = static_cast<std::uint8_t>(from.reads_as_requester);
+  to.max_dest_rd_atomic = static_cast<std::uint8_t>(from.reads_as_responder);
+  to.min_rnr_timer = from.min_rnr_timer;
+  to.timeout = from.primary.ack_timeout;
+  to.retry_cnt = from.retry_count;
+  to.rnr_retry = from.rnr_retry;
+  if (type == IBV_QPT_UD) return;
+  to.ah_attr = address_of(from.primary);
+  to.alt_ah_attr = address_of(from.alternate);
+  to.alt_pkey_index = from.alternate.pkey_index;
+  to.alt_port_num = to.alt_ah_attr.port_num;
+  to.alt_timeout = from.alternate.ack_timeout;
+}
+
 /// `a` has all attributes of the queue pair, those named by `mask` are new.
 bool fits(const ibv_qp_attr& a, int mask, engine& here) {
   if ((mask & (IBV_QP_PORT | IBV_QP_PKEY_INDEX)) != 0 && !here.is_port(a.port_num)) return false;
   if ((mask & IBV_QP_PKEY_INDEX) != 0 && a.pkey_index >= here.port(a.port_num).pkeys.size())
+    return false;
+  if ((mask & IBV_QP_ALT_PATH) != 0 &&
+      (!here.is_port(a.alt_port_num) || a.alt_pkey_index >= here.port(a.alt_port_num).pkeys.size()))
     return false;
   const capabilities& can = here.hardware().capabilities();
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0 && a.max_rd_atomic > can.most_reads_as_requester)
     return false;
   return (mask & IBV_QP_MAX_DEST_RD_ATOMIC) == 0 ||
          a.max_dest_rd_atomic <= can.most_reads_as_responder;
+}
+
+/// The attributes that modify_queue_pair does not write with its transition, but change_queue_pair
+/// before or after it.
+constexpr int before_rtr = IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_QKEY;
+constexpr int after_rts = IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_ACCESS_FLAGS |
+                          IBV_QP_MIN_RNR_TIMER | IBV_QP_QKEY;
+
+int change(engine& here, pair& queue, const ibv_qp_attr& to, int mask, ibv_qp_state state,
+           layouts::qp_state target, bool drained_event = false) {
+  queue_pair_changes changes = changes_of(to, mask, state, queue.made_with.qp_type);
+  changes.drained_event = drained_event;
+  change_queue_pair op;
+  return here.perform(op, queue.handle, target, changes);
+}
+
+/// Transitions of modify_queue_pair. An alternate path that the transition to RTR gives is written
+/// in RTS.
+int connect(engine& here, pair& queue, const ibv_qp_attr& to, int mask, ibv_qp_state state) {
+  if (state == IBV_QPS_RTR && (mask & before_rtr) != 0)
+    if (const int error =
+            change(here, queue, to, mask & before_rtr, IBV_QPS_INIT, layouts::qp_state::init);
+        error != 0)
+      return error;
+  modify_queue_pair modify;
+  if (const int error = here.perform(modify, queue.handle, *state_of(state), connection_of(to));
+      error != 0)
+    return error;
+  if (state == IBV_QPS_RTR) queue.shared->later = mask & IBV_QP_ALT_PATH;
+  if (state != IBV_QPS_RTS) return 0;
+  const int after = (mask | queue.shared->later) & after_rts;
+  queue.shared->later = 0;
+  return after == 0 ? 0 : change(here, queue, to, after, state, layouts::qp_state::rts);
 }
 
 }  // namespace
@@ -125,14 +285,21 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   ibv_qp_attr changed = queue.shared->attributes;
   take(*how, mask, changed);
   if (!fits(changed, mask, here)) return EINVAL;
-  const std::optional<layouts::qp_state> target = state_of(to);
-  // The driver knows no transition from a state to itself but that from RESET, and no SQD.
-  if (!target || (from == to && to != IBV_QPS_RESET))
-    return refuse("this transition by ibv_modify_qp");
-  modify_queue_pair modify;
-  if (const int error = here.perform(modify, queue.handle, *target, connection_of(changed));
-      error != 0)
-    return error;
+  // The queue may have drained without an event.
+  if (queue.object->qp_state == layouts::qp_state::sq_draining && to != IBV_QPS_RESET &&
+      to != IBV_QPS_ERR) {
+    query_queue_pair query;
+    if (const int error = here.perform(query, queue.handle); error != 0) return error;
+  }
+  const bool changes =
+      to != IBV_QPS_RESET && to != IBV_QPS_ERR &&
+      (from == to || to == IBV_QPS_SQD || from == IBV_QPS_SQD || from == IBV_QPS_SQE);
+  const bool drains = from == IBV_QPS_RTS && to == IBV_QPS_SQD;
+  const bool notifies = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && how->en_sqd_async_notify != 0;
+  const int error = changes ? change(here, queue, changed, mask, to,
+                                     drains ? layouts::qp_state::sq_draining : *state_of(to), notifies)
+                            : connect(here, queue, changed, mask, to);
+  if (error != 0) return error;
   queue.shared->attributes = to == IBV_QPS_RESET ? ibv_qp_attr{} : changed;
   qp->state = to;
   return 0;
@@ -147,14 +314,9 @@ FREEHCA_EXPORT int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* to, int, ibv_qp_init_at
   ibv_qp_attr found = queue.shared->attributes;
   found.qp_state = state_of(queue.object->qp_state);
   if (found.qp_state != IBV_QPS_RESET) {
-    using layouts::qpc;
     query_queue_pair query;
     if (const int error = here.perform(query, queue.handle); error != 0) return error;
-    const layouts::image<qpc> context = query.context();
-    found.qp_state = state_of(context.get<&qpc::state>());
-    found.qkey = static_cast<std::uint32_t>(context.get<&qpc::qkey>());
-    found.sq_psn = static_cast<std::uint32_t>(context.get<&qpc::next_send_psn>());
-    found.rq_psn = static_cast<std::uint32_t>(context.get<&qpc::next_rcv_psn>());
+    take(report_of(here.objects(), query), qp->qp_type, found);
   }
   found.cur_qp_state = qp->state = found.qp_state;
   found.cap = queue.made_with.cap;

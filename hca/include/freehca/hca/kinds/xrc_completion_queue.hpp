@@ -2,15 +2,15 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <freehca/hca/kinds/completion_queue.hpp>
+#include <freehca/hca/kinds/resizable_completion_queue.hpp>
 
 namespace freehca {
 
-/// A completion queue that also receives the completions of XRC receive queues. It can be used
-/// wherever a completion queue is required. Its user polls it by take(). The other functions that
+/// A completion queue that also receives the completions of XRC receive queues. It can be resized,
+/// and used wherever a completion queue is required. Its user polls it by take(). The other functions that
 /// poll (`rings`) drop the receives of XRC receive queues.
-struct xrc_completion_queue : completion_queue {
-  using stands_in_for = completion_queue;
+struct xrc_completion_queue : resizable_completion_queue {
+  using stands_in_for = resizable_completion_queue;
   static constexpr kind_facts facts = [] {
     kind_facts f = completion_queue::facts;
     f.name = "XRC completion queue";
@@ -23,7 +23,7 @@ struct xrc_completion_queue : completion_queue {
   unsigned take(queues::work_completion* to, unsigned most);
   void hand_over(verbs& in);
 };
-static_assert(sizeof(void*) != 8 || sizeof(xrc_completion_queue) == sizeof(completion_queue));
+static_assert(sizeof(void*) != 8 || sizeof(xrc_completion_queue) == sizeof(resizable_completion_queue));
 
 using xrc_cq_handle = handle<xrc_completion_queue>;
 using create_xrc_completion_queue = create_object<xrc_completion_queue>;
