@@ -4,6 +4,7 @@
 // What each family puts into the command register. Expected values: the callers in Linux 6.1
 // drivers/net/ethernet/mellanox/mlx4 (fw.c, qp.c, cq.c, srq.c, eq.c, mr.c) and
 // infiniband/hw/mlx4/mad.c.
+#include <freehca/firmware_cmds/cq.hpp>
 #include <freehca/firmware_cmds/eq.hpp>
 #include <freehca/firmware_cmds/ethernet_port.hpp>
 #include <freehca/firmware_cmds/firmware.hpp>
