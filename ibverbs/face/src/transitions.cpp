@@ -170,19 +170,19 @@ queue_pair_changes changes_of(const ibv_qp_attr& from, int mask, ibv_qp_state to
 }
 
 ibv_ah_attr address_of(const reported_path& from) {
-  const infiniband_path& path = from.infiniband;
+  const infiniband_path& route = from.infiniband;
   ibv_ah_attr to{};
-  to.port_num = static_cast<std::uint8_t>(path.port);
-  to.dlid = path.dlid;
-  to.sl = path.sl;
-  to.src_path_bits = path.path_bits;
-  to.static_rate = path.static_rate;
-  to.is_global = path.global;
-  to.grh.sgid_index = path.sgid_index;
-  to.grh.hop_limit = path.hop_limit;
-  to.grh.traffic_class = path.traffic_class;
-  to.grh.flow_label = path.flow_label;
-  std::memcpy(to.grh.dgid.raw, path.dgid.raw, sizeof to.grh.dgid.raw);
+  to.port_num = static_cast<std::uint8_t>(route.port);
+  to.dlid = route.dlid;
+  to.sl = route.sl;
+  to.src_path_bits = route.path_bits;
+  to.static_rate = route.static_rate;
+  to.is_global = route.global;
+  to.grh.sgid_index = route.sgid_index;
+  to.grh.hop_limit = route.hop_limit;
+  to.grh.traffic_class = route.traffic_class;
+  to.grh.flow_label = route.flow_label;
+  std::memcpy(to.grh.dgid.raw, route.dgid.raw, sizeof to.grh.dgid.raw);
   return to;
 }
 
@@ -296,9 +296,10 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
       (from == to || to == IBV_QPS_SQD || from == IBV_QPS_SQD || from == IBV_QPS_SQE);
   const bool drains = from == IBV_QPS_RTS && to == IBV_QPS_SQD;
   const bool notifies = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && how->en_sqd_async_notify != 0;
-  const int error = changes ? change(here, queue, changed, mask, to,
-                                     drains ? layouts::qp_state::sq_draining : *state_of(to), notifies)
-                            : connect(here, queue, changed, mask, to);
+  const int error = changes
+                        ? change(here, queue, changed, mask, to,
+                                 drains ? layouts::qp_state::sq_draining : *state_of(to), notifies)
+                        : connect(here, queue, changed, mask, to);
   if (error != 0) return error;
   queue.shared->attributes = to == IBV_QPS_RESET ? ibv_qp_attr{} : changed;
   qp->state = to;

@@ -254,6 +254,18 @@ TEST_P(roce, connections_send_and_write_with_and_without_a_vlan) {
       EXPECT_EQ(c.get<&primary_path::cv>(), tagged);
       EXPECT_TRUE(c.get<&primary_path::feup>());
       EXPECT_EQ(c.get<&primary_path::vlan_index>(), tagged ? vlan_index : 0);
+      const queue_pair_report report = report_of(hosts[0].objects, q);
+      EXPECT_TRUE(report.primary.ethernet);
+      const roce_path& found = report.primary.roce;
+      EXPECT_EQ(found.port, 1u);
+      EXPECT_EQ(found.dmac, mac_of(1));
+      EXPECT_EQ(found.vlan, tagged ? vlan : no_vlan);
+      EXPECT_EQ(found.priority, tagged ? 5u : 0u);
+      EXPECT_EQ(found.sgid_index, index);
+      EXPECT_EQ(found.mac_index, 1u);
+      EXPECT_EQ(found.hop_limit, 33u);
+      EXPECT_EQ(found.traffic_class, 0x28u);
+      EXPECT_EQ(found.dgid, gid_at(1, index));
       EXPECT_EQ(c.get<&qpc::roce>(),
                 index == at_v1 ? layouts::roce_mode::v1 : layouts::roce_mode::v2);
     }
