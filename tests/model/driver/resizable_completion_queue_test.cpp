@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "counts.hpp"
+#include "owners_rig.hpp"
 #include "rc_pair.hpp"
 
 namespace freehca {
@@ -287,6 +288,46 @@ TEST_F(resizable_queue_test, moderation_reports_several_completions_by_one_event
   moderate_completion_queue stale;
   stale.start(rig.objects, cq_handle{queue.index, queue.generation + 1}, 1, 1);
   EXPECT_TRUE(rig.await(stale).is(driver_error::stale_handle));
+}
+
+/// Each step crosses to the control owner and back.
+TEST(resizable_queue_of_an_owner, is_resized_and_leaves_nothing) {
+  owners_rig rig(2);
+  rig.open_all();
+  owners_rig::owner& o = rig.owners[1];
+  {
+    rc_pair_of<owners_rig::owner> pair(o);
+    create_resizable_completion_queue cq;
+    cq.start(o.objects, {.entries = 7});
+    ASSERT_TRUE(o.await(cq).ok());
+    for (const std::uint32_t entries : {63u, 3u, 4095u}) {
+      create_completion_ring ring;
+      ring.start(o.objects, {.entries = entries});
+      ASSERT_TRUE(o.await(ring).ok());
+      resize_completion_queue resize;
+      resize.start(o.objects, cq.made(), ring.made());
+      ASSERT_TRUE(o.await(resize).ok());
+      EXPECT_EQ(o.objects.find(cq.made())->rings.entries(), entries + 1);
+      destroy_completion_ring gone;
+      gone.start(o.objects, ring.made());
+      EXPECT_TRUE(o.await(gone).ok());
+    }
+    moderate_completion_queue moderate;
+    moderate.start(o.objects, cq.made(), 2, 2);
+    EXPECT_TRUE(o.await(moderate).ok());
+    destroy_resizable_completion_queue gone;
+    gone.start(o.objects, cq.made());
+    EXPECT_TRUE(o.await(gone).ok());
+    pair.connect();
+    change_queue_pair drain;
+    drain.start(o.objects, pair.queue[0], qp_state::sq_draining, {.drained_event = true});
+    EXPECT_TRUE(o.await(drain).ok());
+    EXPECT_TRUE(o.run([&] { return !o.qp_events.empty(); }, clock::seconds(1)));
+    EXPECT_EQ(o.objects.find(pair.queue[0])->qp_state, qp_state::sq_drained);
+    change_queue_pair resume;
+    resume.start(o.objects, pair.queue[0], qp_state::rts);
+    EXPECT_TRUE(o.await(resume).ok());
+  }
 }
 
 }  // namespace
