@@ -31,6 +31,8 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           rig.objects.held<completion_queue>(),
           rig.objects.held<queue_pair>(),
           rig.objects.held<counting_completion_queue>(),
+          rig.objects.held<resizable_completion_queue>(),
+          rig.objects.held<completion_ring>(),
           rig.objects.held<shared_receive_queue>(),
           rig.objects.held<address_handle>(),
           rig.objects.held<xrc_domain>(),
