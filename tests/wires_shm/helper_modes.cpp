@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // The modes of a test's other processes. A mode ends when its standard input ends.
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -46,6 +47,20 @@ std::unique_ptr<fabric_port> join(const std::string& name) {
   std::printf("lid %u slot %u\n", unsigned{port->lid()}, port->slot());
   std::fflush(stdout);
   return port;
+}
+
+// Has a port on an Ethernet fabric with this IPv4 address until the input ends.
+int stay_on_ethernet(const std::string& name, const std::string& address) {
+  join_request how{link_layer::ethernet, {}, true};
+  how.address[10] = how.address[11] = 0xff;
+  if (inet_pton(AF_INET, address.c_str(), how.address.data() + 12) != 1) return 2;
+  std::string why;
+  const auto port = fabric_port::join(name, why, how);
+  if (port == nullptr) return failed(why);
+  std::printf("joined\n");
+  std::fflush(stdout);
+  char c;
+  return read(0, &c, 1) == 0 ? 0 : 1;
 }
 
 // Wakes the port for good once the input has ended.
@@ -246,6 +261,7 @@ int run_helper(const std::vector<std::string>& words) {
   const std::string& name = words[1];
   const auto number = [&] { return static_cast<unsigned>(std::stoul(words[2])); };
   if (mode == "echo") return echo(name);
+  if (mode == "stay-on-ethernet") return stay_on_ethernet(name, words[2]);
   if (mode == "drain") return drain(name, number());
   if (mode == "talk") return talk(name, false);
   if (mode == "talk-and-fork") return talk(name, true);

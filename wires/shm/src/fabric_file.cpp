@@ -87,7 +87,8 @@ std::string fabric_path(const std::string& folder, const std::string& name, std:
   return folder + "/" + fabric_prefix() + name;
 }
 
-std::shared_ptr<fabric_file> fabric_file::open(const std::string& path, std::string& why) {
+std::shared_ptr<fabric_file> fabric_file::open(const std::string& path, link_layer link,
+                                               std::string& why) {
   for (unsigned attempt = 0; attempt < most_attempts; ++attempt) {
     const int number =
         ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -101,7 +102,7 @@ std::shared_ptr<fabric_file> fabric_file::open(const std::string& path, std::str
     const content found = file->check_content(why);
     if (found == content::bad) return nullptr;
     const bool fresh = found == content::empty || !file->anyone_alive();
-    if ((fresh && !file->make(why)) || !file->map(why)) {
+    if ((fresh && !file->make(link, why)) || !file->map(why)) {
       if (fresh) file->remove_name();
       return nullptr;
     }
@@ -192,7 +193,7 @@ fabric_file::content fabric_file::check_content(std::string& why) const {
   return content::bad;
 }
 
-bool fabric_file::make(std::string& why) const {
+bool fabric_file::make(link_layer link, std::string& why) const {
   rlimit most{};
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < static_cast<rlim_t>(file_bytes)) {
     why = path_ + ": this process may not make files of " + std::to_string(file_bytes) +
@@ -209,6 +210,7 @@ bool fabric_file::make(std::string& why) const {
   if (error == 0) error = promise(number_, 0, control_bytes);
   if (error == 0 &&
       (pwrite(number_, &version, sizeof version, offsetof(control_part, version)) < 0 ||
+       pwrite(number_, &link, sizeof link, offsetof(control_part, link)) < 0 ||
        pwrite(number_, &magic, sizeof magic, offsetof(control_part, magic)) < 0))
     error = errno;
   if (error == ENOSPC)

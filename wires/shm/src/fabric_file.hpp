@@ -20,9 +20,10 @@ namespace freehca::wires::shm {
 /// closed would end the locks of the first.
 class fabric_file {
  public:
-  /// Opens or makes the file, and returns with create_lock. Null: `why` has the reason. The caller
-  /// has the registry's lock.
-  static std::shared_ptr<fabric_file> open(const std::string& path, std::string& why);
+  /// Opens the file, or makes it for ports of this link layer, and returns with create_lock. Null:
+  /// `why` has the reason. The caller has the registry's lock.
+  static std::shared_ptr<fabric_file> open(const std::string& path, link_layer link,
+                                           std::string& why);
   /// Opens the file without a lock, to list its members. Null without `why`: the file has no
   /// content yet. Null with `gone`: another process has removed the file.
   static std::shared_ptr<fabric_file> look(const std::string& path, std::string& why, bool& gone);
@@ -32,6 +33,10 @@ class fabric_file {
 
   const std::string& path() const { return path_; }
   control_part& control() const { return *control_; }
+  /// What the file says. A peer may have overwritten it.
+  link_layer link() const {
+    return static_cast<link_layer>(control_->link.load(std::memory_order_relaxed));
+  }
 
   /// Waits ten seconds at most.
   bool lock_creation(std::string& why) const;
@@ -69,7 +74,7 @@ class fabric_file {
   bool check_owner(std::string& why) const;
   bool still_named() const;
   content check_content(std::string& why) const;
-  bool make(std::string& why) const;
+  bool make(link_layer link, std::string& why) const;
   bool map(std::string& why);
 
   const std::string path_;

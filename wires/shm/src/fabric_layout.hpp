@@ -24,7 +24,7 @@ inline constexpr std::size_t ring_bytes = 1u << 20;
 /// The file begins with these characters: "freehca" and a zero.
 inline constexpr std::uint64_t file_magic = 0x0061'6368'6565'7266;
 /// Changes with each change of this header.
-inline constexpr std::uint32_t file_version = 1;
+inline constexpr std::uint32_t file_version = 2;
 
 /// The bytes of the file whose record locks mean something. They are the same in each version.
 /// create_lock is held by a process that joins or leaves. A live slot holds first_slot_lock + slot.
@@ -47,6 +47,8 @@ struct slot_record {
   std::atomic<std::uint32_t> lid;
   std::atomic<std::int32_t> process;
   std::atomic<char> program[32];  ///< ends with a zero, unless a peer has overwritten it
+  /// The halves of the IP address on an Ethernet fabric, each most significant byte first.
+  std::atomic<std::uint64_t> address[2];
   /// A bit for each slot that has sent something to this one.
   alignas(line_bytes) std::atomic<std::uint64_t> talkers;
   alignas(line_bytes) std::atomic<std::uint32_t> sleeping;  ///< not 0: a thread sleeps on `wakeups`
@@ -61,6 +63,7 @@ struct group_set {
 struct control_part {
   std::atomic<std::uint64_t> magic;  ///< written last
   std::atomic<std::uint32_t> version;
+  std::atomic<std::uint32_t> link;      ///< a link_layer
   std::atomic<std::uint32_t> next_lid;  ///< where the search for a free LID begins
   alignas(page_bytes) slot_record slot[slots];
   std::atomic<std::uint8_t> slot_of_lid[first_multicast_lid];  ///< slot + 1, or 0

@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 
+#include "addresses.hpp"
 #include "file_registry.hpp"
 #include "membership.hpp"
 #include "process_forks.hpp"
@@ -76,6 +77,7 @@ class fabric_port::parts {
   void wake();
 
   const membership& own() const { return own_; }
+  std::uint64_t mac_of(const ip_address& address) const;
   fabric_faults faults() const {
     return {resets_sent_.load(memory_order_relaxed) + resets_received_.load(memory_order_relaxed),
             bad_lengths_.load(memory_order_relaxed),
@@ -89,7 +91,11 @@ class fabric_port::parts {
   std::uint32_t life_of(unsigned slot) const {
     return control().slot[slot].life.load(memory_order_acquire);
   }
-  std::uint64_t destinations(unsigned dlid) const;
+  bool is_ethernet() const { return own_.link == link_layer::ethernet; }
+  std::size_t shortest() const { return is_ethernet() ? shortest_frame : shortest_packet; }
+  std::uint64_t destinations(const std::byte* packet) const;
+  std::uint64_t destinations_of_frame(const std::byte* frame) const;
+  std::uint64_t port_of(unsigned lid) const;
   bool is_stopped(unsigned slot);
   bool prepare(std::uint64_t& to, unsigned slot, std::size_t bytes);
   void put(unsigned slot, const std::byte* from, std::size_t bytes);
@@ -141,13 +147,36 @@ void fabric_port::parts::leave() {
   file_.reset();
 }
 
-std::uint64_t fabric_port::parts::destinations(unsigned dlid) const {
+std::uint64_t fabric_port::parts::mac_of(const ip_address& address) const {
+  if (!usable() || !is_ethernet() || address == ip_address{}) return 0;
+  const unsigned slot = slot_of_address(control(), address);
+  if (slot == slots) return 0;
+  const std::uint32_t lid = control().slot[slot].lid.load(memory_order_relaxed);
+  return lid < first_multicast_lid ? mac_of_lid(static_cast<std::uint16_t>(lid)) : 0;
+}
+
+// The port that has a unicast LID.
+std::uint64_t fabric_port::parts::port_of(unsigned lid) const {
+  const unsigned slot = control().slot_of_lid[lid].load(memory_order_relaxed) - 1u;
+  if (slot >= slots || control().slot[slot].lid.load(memory_order_relaxed) != lid) return 0;
+  return life_of(slot) % 2 != 0 ? bit(slot) : 0;
+}
+
+std::uint64_t fabric_port::parts::destinations_of_frame(const std::byte* frame) const {
+  std::uint64_t mac = 0, found = 0;
+  for (unsigned i = 0; i < 6; ++i) mac = mac << 8 | std::to_integer<std::uint64_t>(frame[i]);
+  constexpr std::uint64_t group_bit = std::uint64_t{1} << 40;  // IEEE 802.3, I/G
+  if ((mac & group_bit) == 0) return port_of(lid_of_mac(mac)) & ~bit(own_.slot);
+  for (unsigned slot = 0; slot < slots; ++slot)
+    if (life_of(slot) % 2 != 0 && slot != own_.slot) found |= bit(slot);
+  return found;
+}
+
+std::uint64_t fabric_port::parts::destinations(const std::byte* packet) const {
+  const unsigned dlid =
+      std::to_integer<unsigned>(packet[2]) << 8 | std::to_integer<unsigned>(packet[3]);
   if (dlid > last_multicast_lid) return 0;
-  if (dlid < first_multicast_lid) {
-    const unsigned slot = control().slot_of_lid[dlid].load(memory_order_relaxed) - 1u;
-    if (slot >= slots || control().slot[slot].lid.load(memory_order_relaxed) != dlid) return 0;
-    return life_of(slot) % 2 != 0 ? bit(slot) : 0;
-  }
+  if (dlid < first_multicast_lid) return port_of(dlid);
   const unsigned group = dlid - first_multicast_lid;
   std::uint64_t found = 0;
   for (unsigned slot = 0; slot < slots; ++slot)
@@ -217,12 +246,11 @@ void fabric_port::parts::repair(unsigned slot) {
 
 bool fabric_port::parts::send(const std::byte* from, std::size_t bytes) {
   if (!usable()) return true;
-  if (bytes < shortest_packet || bytes > longest_packet) {
+  if (bytes < shortest() || bytes > longest_packet) {
     count(bad_lengths_);
     return true;
   }
-  std::uint64_t to =
-      destinations(std::to_integer<unsigned>(from[2]) << 8 | std::to_integer<unsigned>(from[3]));
+  std::uint64_t to = is_ethernet() ? destinations_of_frame(from) : destinations(from);
   const bool room = for_each_slot(to, [&](unsigned slot) {
     if (prepare(to, slot, bytes)) return true;
     full_.store(slot, memory_order_relaxed);
@@ -282,7 +310,12 @@ bool fabric_port::parts::take_from(unsigned slot) {
       consumer.take(ring, data, own_.life, control().slot[slot].life, packet_.data(), bytes_);
   if (got == ring_consumer::result::reset) count(resets_received_);
   if (got != ring_consumer::result::nothing && consumer.give_room(ring)) wake_slot(control(), slot);
-  return got == ring_consumer::result::packet;
+  if (got != ring_consumer::result::packet) return false;
+  if (bytes_ >= shortest()) return true;
+  // Only a peer that does not keep to the rules has sent it.
+  bytes_ = 0;
+  count(resets_received_);
+  return false;
 }
 
 std::span<const std::byte> fabric_port::parts::receive() {
@@ -334,21 +367,23 @@ void fabric_port::parts::wake() {
   wake_slot(control(), own_.slot);
 }
 
-std::unique_ptr<fabric_port> fabric_port::join(const std::string& name, std::string& why) {
-  return join_in(default_folder(), name, why);
+std::unique_ptr<fabric_port> fabric_port::join(const std::string& name, std::string& why,
+                                               const join_request& how) {
+  return join_in(default_folder(), name, why, how);
 }
 
 std::unique_ptr<fabric_port> fabric_port::join_in(const std::string& folder,
-                                                  const std::string& name, std::string& why) {
+                                                  const std::string& name, std::string& why,
+                                                  const join_request& how) {
   const std::string path = fabric_path(folder, name, why);
   if (path.empty()) return nullptr;
   file_registry registry;
   std::shared_ptr<fabric_file> file = registry.find(path);
   if (file != nullptr ? !file->lock_creation(why)
-                      : (file = fabric_file::open(path, why)) == nullptr)
+                      : (file = fabric_file::open(path, how.link, why)) == nullptr)
     return nullptr;
   membership own;
-  const bool taken = take_membership(*file, own, why);
+  const bool taken = take_membership(*file, how, own, why);
   if (!taken && !file->anyone_alive()) file->remove_name();
   file->unlock_creation();
   if (!taken) return nullptr;
@@ -365,6 +400,15 @@ unsigned fabric_port::slot() const {
 }
 std::uint16_t fabric_port::lid() const {
   return own_->own().lid;
+}
+std::uint64_t fabric_port::mac() const {
+  return mac_of_lid(own_->own().lid);
+}
+ip_address fabric_port::address() const {
+  return own_->own().address;
+}
+std::uint64_t fabric_port::mac_of(const ip_address& address) const {
+  return own_->mac_of(address);
 }
 bool fabric_port::send(const std::byte* from, std::size_t bytes) {
   return own_->send(from, bytes);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "addresses.hpp"
 #include "fabric_file.hpp"
 #include "file_registry.hpp"
 
@@ -29,7 +30,10 @@ void list_members(const shm::fabric_file& file, std::vector<fabric_member>& to) 
   for (unsigned slot = 0; slot < shm::slots; ++slot) {
     const shm::slot_record& record = file.control().slot[slot];
     if (record.life.load(std::memory_order_acquire) % 2 == 0 || !file.alive(slot)) continue;
-    to.push_back({slot, static_cast<std::uint16_t>(record.lid.load(std::memory_order_relaxed)),
+    const auto lid = static_cast<std::uint16_t>(record.lid.load(std::memory_order_relaxed));
+    const bool ethernet = file.link() == link_layer::ethernet;
+    to.push_back({slot, lid, ethernet ? shm::mac_of_lid(lid) : 0,
+                  ethernet ? shm::address_of(record) : ip_address{},
                   record.process.load(std::memory_order_relaxed), program_of(record)});
   }
 }
@@ -47,7 +51,7 @@ std::vector<fabric_listing> fabrics_in(const std::string& folder) {
   if (names == nullptr) return found;
   while (const dirent* entry = readdir(names)) {
     const std::string name = entry->d_name;
-    if (name.starts_with(prefix)) found.push_back({name.substr(prefix.size()), {}, {}});
+    if (name.starts_with(prefix)) found.push_back({name.substr(prefix.size()), {}, {}, {}});
   }
   closedir(names);
   std::sort(found.begin(), found.end(),
@@ -59,7 +63,10 @@ std::vector<fabric_listing> fabrics_in(const std::string& folder) {
     std::shared_ptr<shm::fabric_file> file = registry.find(path);
     bool gone = false;
     if (file == nullptr) file = shm::fabric_file::look(path, one.problem, gone);
-    if (file != nullptr) list_members(*file, one.members);
+    if (file != nullptr) {
+      one.link = file->link();
+      list_members(*file, one.members);
+    }
     return gone;
   });
   return found;

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "addresses.hpp"
 #include "ring_word.hpp"
 #include "sleeper.hpp"
 
@@ -76,9 +77,22 @@ void write_program(slot_record& record) {
   }
 }
 
+const char* name_of(link_layer link) {
+  return link == link_layer::ethernet ? "Ethernet (RoCE)" : "InfiniBand";
+}
+
+bool has_link(const fabric_file& file, link_layer link, std::string& why) {
+  if (file.link() == link) return true;
+  why = file.path() + ": the ports of this fabric have the link layer " + name_of(file.link()) +
+        ", and this program asks for " + name_of(link) +
+        ". Use another name for the fabric, or end the programs that use it.";
+  return false;
+}
+
 }  // namespace
 
-bool take_membership(fabric_file& file, membership& to, std::string& why) {
+bool take_membership(fabric_file& file, const join_request& how, membership& to, std::string& why) {
+  if (!has_link(file, how.link, why) || !address_is_free(file, how, why)) return false;
   const unsigned slot = take_free_slot(file);
   if (slot == slots) {
     why = file.path() + ": the fabric is full: it has " + std::to_string(slots) +
@@ -97,8 +111,10 @@ bool take_membership(fabric_file& file, membership& to, std::string& why) {
   write_program(record);
   record.lid.store(lid, memory_order_relaxed);
   control.slot_of_lid[lid].store(static_cast<std::uint8_t>(slot + 1), memory_order_relaxed);
+  const ip_address address = choose_address(file, slot, how);
+  set_address(record, address);
   const std::uint32_t former = record.life.load(memory_order_relaxed);
-  to = {slot, former % 2 == 0 ? former + 1 : former + 2, lid};
+  to = {slot, former % 2 == 0 ? former + 1 : former + 2, lid, how.link, address};
   record.life.store(to.life, memory_order_release);
   return true;
 }

@@ -14,11 +14,13 @@ struct membership {
   unsigned slot = 0;
   std::uint32_t life = 0;
   std::uint16_t lid = 0;
+  link_layer link = link_layer::infiniband;
+  ip_address address{};
 };
 
 /// Takes a free slot and writes its record. The caller has create_lock. False: `why` has the
 /// reason.
-bool take_membership(fabric_file& file, membership& to, std::string& why);
+bool take_membership(fabric_file& file, const join_request& how, membership& to, std::string& why);
 /// Frees the slot. The caller has create_lock, or could not get it.
 void end_membership(fabric_file& file, const membership& of);
 

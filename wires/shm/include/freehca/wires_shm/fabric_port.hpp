@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,25 @@
 #include <string>
 
 namespace freehca::wires {
+
+/// What the ports of a fabric exchange: InfiniBand packets, or Ethernet frames.
+enum class link_layer : std::uint32_t { infiniband, ethernet };
+
+/// An IPv6 address in network order. An IPv4 address is ::ffff:a.b.c.d.
+using ip_address = std::array<std::uint8_t, 16>;
+/// The usual text: 10.0.0.1 of an IPv4 address.
+std::string text_of(const ip_address& address);
+
+/// How a port joins a fabric.
+struct join_request {
+  /// All ports of a fabric have one link layer: that of the first port.
+  link_layer link = link_layer::infiniband;
+  /// For Ethernet: the IP address of the port. Zeros: an address 10.0.0.x that no port has.
+  ip_address address{};
+  /// If another port has the address: false, the port gets an address 10.0.0.x instead; true, the
+  /// port does not join.
+  bool address_is_required = true;
+};
 
 /// Counts of the packets and rings that a port has discarded since it joined. All are 0 between
 /// processes that behave.
@@ -42,16 +62,19 @@ class fabric_port {
   static constexpr std::size_t longest_packet = 4096 + 256;
   /// Bytes of the shortest packet: an LRH.
   static constexpr std::size_t shortest_packet = 8;
+  /// Bytes of the shortest frame: two MACs and an EtherType.
+  static constexpr std::size_t shortest_frame = 14;
   /// A sleep() that only wake(), a packet or room ends.
   static constexpr std::uint64_t no_timeout = ~std::uint64_t{0};
 
   /// Joins the fabric of this name (1 to 64 letters, digits, dots, dashes and underscores), which
   /// the first port makes. Null: `why` has the reason and the remedy. Waits for other processes
   /// that join or leave at the same moment, but no longer than ten seconds.
-  static std::unique_ptr<fabric_port> join(const std::string& name, std::string& why);
+  static std::unique_ptr<fabric_port> join(const std::string& name, std::string& why,
+                                           const join_request& how = {});
   /// The same, with the file in another folder (of a tmpfs).
   static std::unique_ptr<fabric_port> join_in(const std::string& folder, const std::string& name,
-                                              std::string& why);
+                                              std::string& why, const join_request& how = {});
   /// Leaves the fabric. The last port that leaves removes the file's name.
   ~fabric_port();
   fabric_port(const fabric_port&) = delete;
@@ -61,21 +84,31 @@ class fabric_port {
   unsigned slot() const;
   /// The port's LID, 1 to 0xbfff. No other port of the fabric had it lately.
   std::uint16_t lid() const;
+  /// The port's MAC on an Ethernet fabric, the first byte of the address the most significant. It
+  /// is unique as the LID is.
+  std::uint64_t mac() const;
+  /// The port's IP address on an Ethernet fabric; zeros on an InfiniBand fabric.
+  ip_address address() const;
+  /// The MAC of the port that has this IP address, this port included. 0: no port has it. Any
+  /// thread.
+  std::uint64_t mac_of(const ip_address& address) const;
 
-  /// Sends an InfiniBand packet, from the first byte of its LRH to the last byte of its VCRC. The
-  /// DLID of the LRH (bytes 2 and 3, most significant first) routes it: a unicast LID to the port
-  /// that has it, a multicast LID (0xc000 to 0xfffe) to each port that has joined the group, but
-  /// not to this one. False: a ring is full, and the packet was sent to no port. Send it again when
-  /// has_room_again() is true. A packet without a destination is dropped: true. So is a packet
-  /// whose length is not between shortest_packet and longest_packet, and a packet to a port that
-  /// has taken nothing out of its full ring for a second: one stopped process must not stop the
-  /// others.
+  /// Sends an InfiniBand packet, from the first byte of its LRH to the last byte of its VCRC, or an
+  /// Ethernet frame, from its destination MAC on without the FCS. The DLID of the LRH (bytes 2 and
+  /// 3, most significant first) routes a packet: a unicast LID to the port that has it, a multicast
+  /// LID (0xc000 to 0xfffe) to each port that has joined the group, but not to this one. The
+  /// destination MAC routes a frame: a unicast MAC to the port that has it, a group's MAC and the
+  /// broadcast MAC to all ports, but never to this one. False: a ring is full, and the packet was
+  /// sent to no port. Send it again when has_room_again() is true. A packet without a destination
+  /// is dropped: true. So is a packet whose length is not between shortest_packet (of a frame:
+  /// shortest_frame) and longest_packet, and a packet to a port that has taken nothing out of its
+  /// full ring for a second: one stopped process must not stop the others.
   bool send(const std::byte* from, std::size_t bytes);
   /// After a send() that was false, true as soon as the ring that was full is half empty, or has
   /// lost its receiver. Each false send() is answered once with true.
   bool has_room_again();
 
-  /// Joins or leaves a multicast group. False: `mlid` is no multicast LID.
+  /// Joins or leaves a multicast group of an InfiniBand fabric. False: `mlid` is no multicast LID.
   bool join_group(std::uint16_t mlid);
   void leave_group(std::uint16_t mlid);
 
