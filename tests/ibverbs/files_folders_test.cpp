@@ -28,7 +28,7 @@ names entries_of(DIR* stream, bool close_it = true) {
 }
 
 const names in_ports = {".", "..", "1"};
-const names in_gids = {".", "..", "0", "1"};
+const names in_gids = {".", "..", "0", "1", "2"};
 
 TEST(files_folders, listings) {
   EXPECT_EQ(entries_of(opendir((device + "/ports").c_str())), in_ports);
@@ -126,10 +126,11 @@ TEST(files_folders, scans) {
     const auto descending = [](const struct dirent** a, const struct dirent** b) {
       return std::strcmp((*b)->d_name, (*a)->d_name);
     };
-    ASSERT_EQ(named<scanner>(call)((port + "/gids").c_str(), &list, no_dots, descending), 2);
-    EXPECT_STREQ(list[0]->d_name, "1");
-    EXPECT_STREQ(list[1]->d_name, "0");
-    for (int i = 0; i != 2; ++i) std::free(list[i]);
+    ASSERT_EQ(named<scanner>(call)((port + "/gids").c_str(), &list, no_dots, descending), 3);
+    EXPECT_STREQ(list[0]->d_name, "2");
+    EXPECT_STREQ(list[1]->d_name, "1");
+    EXPECT_STREQ(list[2]->d_name, "0");
+    for (int i = 0; i != 3; ++i) std::free(list[i]);
     std::free(list);
     EXPECT_EQ(error_of([&] { return named<scanner>(call)(port.c_str(), &list, nullptr, nullptr); }),
               0);
@@ -158,8 +159,8 @@ TEST(files_folders, a_forked_child_reads_and_so_does_a_program_that_it_starts) {
   close(folder);
   FILE* const pipe = popen(("cat " + port + "/lid; ls " + port + "/gids").c_str(), "r");
   char text[64] = {};
-  EXPECT_EQ(std::fread(text, 1, sizeof text, pipe), 9u);
-  EXPECT_STREQ(text, "0x1c\n0\n1\n");
+  EXPECT_EQ(std::fread(text, 1, sizeof text, pipe), 11u);
+  EXPECT_STREQ(text, "0x1c\n0\n1\n2\n");
   pclose(pipe);
 }
 

@@ -171,6 +171,12 @@ TEST(files_open, each_file_has_its_text) {
       {port + "/gid_attrs/types/0", "IB/RoCE v1"},
       {port + "/gid_attrs/types/1", "RoCE v2"},
       {port + "/gid_attrs/ndevs/1", "lo"},
+      {port + "/gids/2", "0000:0000:0000:0000:0000:0000:0000:0000"},
+      {device + "/device/net/eth7/address", "00:02:c9:f0:d0:a2"},
+      {device + "/device/net/eth7/dev_id", "0x0"},
+      {device + "/device/net/eth7/dev_port", "0"},
+      {device + "/device/net/eth7/type", "1"},
+      {device + "/device/net/eth7/device/vendor", "0x15b3"},
       {port + "/hw_counters/lifespan", "12"},
       {"/sys/class/infiniband_verbs/abi_version", "6"},
       {"/sys/class/infiniband_verbs/uverbs77/ibdev", "freehca7"},
@@ -181,7 +187,8 @@ TEST(files_open, each_file_has_its_text) {
       {real_device + "/../../vendor", "0x15b3"},
   };
   for (const auto& [path, text] : texts) EXPECT_EQ(text_at(path), text + "\n") << path;
-  EXPECT_EQ(error_of([] { return open((port + "/gid_attrs/ndevs/0").c_str(), O_RDONLY); }), ENOENT);
+  for (const char* name : {"/gid_attrs/ndevs/0", "/gid_attrs/types/2", "/gid_attrs/ndevs/2"})
+    EXPECT_EQ(error_of([&] { return open((port + name).c_str(), O_RDONLY); }), ENOENT) << name;
   EXPECT_EQ(error_of([] { return open((device + "/ports/2").c_str(), O_RDONLY); }), ENOENT);
 }
 

@@ -38,9 +38,12 @@ const device_facts& facts() {
   port.capability_mask = 0x02510868;
   gid_facts gid;
   gid.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 2, 0xc9, 3, 0, 0xf0, 0xd0, 0xa2};
-  port.gids = {gid, gid_facts{}};
+  port.gids = {gid, gid_facts{}, gid_facts{}};
   port.gids[1].type = "RoCE v2";
   port.gids[1].network_device = "lo";
+  port.gids[2].type.clear();
+  port.network_device = "eth7";
+  port.mac = {0, 2, 0xc9, 0xf0, 0xd0, 0xa2};
   port.pkeys = {0xffff, 0x8001};
   // Another value each time, and what the source sees of the tree itself.
   errno = 0;

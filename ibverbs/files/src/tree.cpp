@@ -95,7 +95,7 @@ void add_port(builder& to, const std::string& folder, const port_facts& port) {
     const gid_facts& gid = port.gids[i];
     const std::string number = std::to_string(i);
     to.file(folder + "/gids/" + number, grouped(gid.raw.data(), 16));
-    to.file(folder + "/gid_attrs/types/" + number, gid.type);
+    if (!gid.type.empty()) to.file(folder + "/gid_attrs/types/" + number, gid.type);
     if (!gid.network_device.empty())
       to.file(folder + "/gid_attrs/ndevs/" + number, gid.network_device);
   }
@@ -103,6 +103,21 @@ void add_port(builder& to, const std::string& folder, const port_facts& port) {
     to.file(folder + "/pkeys/" + std::to_string(i), "0x" + hexadecimal(port.pkeys[i], 4));
   add_counters(to, folder + "/counters", port.counters);
   add_counters(to, folder + "/hw_counters", port.hardware_counters);
+}
+
+/// The interface of an Ethernet port, with the files by which tools find its port. Linux 6.1
+/// net/core/net-sysfs.c has their forms.
+void add_network_device(builder& to, const std::string& folder, const port_facts& port,
+                        unsigned index) {
+  constexpr const char* arphrd_ether = "1";
+  std::string address;
+  for (const std::uint8_t byte : port.mac)
+    address += (address.empty() ? "" : ":") + hexadecimal(byte, 2);
+  to.file(folder + "/address", address);
+  to.file(folder + "/dev_id", "0x" + hexadecimal(index, 1));
+  to.file(folder + "/dev_port", std::to_string(index));
+  to.file(folder + "/type", arphrd_ether);
+  to.link(folder + "/device", std::string("../../../") + pci_address);
 }
 
 /// `function`: the folder, as seen from /sys.
@@ -148,6 +163,9 @@ tree tree_of(const device_facts& facts) {
   add_pci_function(to, function, facts);
   add_infiniband_device(to, "/sys/" + infiniband, facts);
   to.link("/sys/class/infiniband/" + facts.name, "../../" + infiniband);
+  for (unsigned i = 0; i != facts.port_count && i != facts.ports.size(); ++i)
+    if (const port_facts& port = facts.ports[i]; !port.network_device.empty())
+      add_network_device(to, "/sys/" + function + "/net/" + port.network_device, port, i);
 
   to.link("/sys/" + uverbs + "/device", std::string("../../../") + pci_address);
   to.file("/sys/" + uverbs + "/ibdev", facts.name);

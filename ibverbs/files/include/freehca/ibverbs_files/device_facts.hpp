@@ -12,7 +12,7 @@ namespace freehca::ibverbs_files {
 /// One row of a port's GID table.
 struct gid_facts {
   std::array<std::uint8_t, 16> raw{};  ///< network order
-  std::string type = "IB/RoCE v1";     ///< text of gid_attrs/types/N
+  std::string type = "IB/RoCE v1";     ///< text of gid_attrs/types/N; empty: no such file
   std::string network_device = {};     ///< text of gid_attrs/ndevs/N; empty: no such file
 };
 
@@ -36,6 +36,8 @@ struct port_facts {
   std::vector<std::uint16_t> pkeys;
   std::vector<counter_facts> counters;
   std::vector<counter_facts> hardware_counters;
+  std::string network_device = {};    ///< a folder in device/net; empty: none
+  std::array<std::uint8_t, 6> mac{};  ///< of the network device
 };
 
 /// What the files of one device say.
