@@ -127,6 +127,18 @@ class Becomes(Launcher):
         self.assertEqual(values["FREEHCA_COUNTERS"], str(counters))
         self.assertEqual(self.values("--device", "vfio:03:00.0")["FREEHCA_DEVICE"], "vfio:03:00.0")
 
+    def test_link_and_address_become_variables(self):
+        for address in ("10.1.2.3", "fd00::1", "2001:db8::10.0.0.1"):
+            values = self.values("--link", "roce", "--ip", address)
+            self.assertEqual((values["FREEHCA_LINK"], values["FREEHCA_IP"]), ("roce", address))
+        values = self.values("--link", "infiniband", FREEHCA_LINK="roce")
+        self.assertEqual(values["FREEHCA_LINK"], "infiniband")
+        self.assertNotIn("FREEHCA_IP", values)
+        values = self.values("--ip", "10.0.0.9", FREEHCA_LINK="roce")
+        self.assertEqual((values["FREEHCA_LINK"], values["FREEHCA_IP"]), ("roce", "10.0.0.9"))
+        values = self.values("--device", "vfio:03:00.0", "--ip", "10.0.0.9")
+        self.assertEqual(values["FREEHCA_IP"], "10.0.0.9")
+
     def test_variables_without_an_option_stay(self):
         values = self.values(FREEHCA_FABRIC="kept", FREEHCA_CAPTURE="kept-too")
         self.assertEqual(values["FREEHCA_FABRIC"], "kept")
@@ -270,6 +282,8 @@ class Usage(Launcher):
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         for option in (
             "--fabric",
+            "--link",
+            "--ip",
             "--device",
             "--capture",
             "--counters",
@@ -317,6 +331,7 @@ class Usage(Launcher):
     def test_options_of_modelled_adapters(self):
         for option, value in (
             ("--fabric", "lab"),
+            ("--link", "roce"),
             ("--capture", self.folder / "c"),
             ("--counters", self.folder / "d"),
         ):
@@ -325,6 +340,40 @@ class Usage(Launcher):
                 option,
                 "modelled adapters",
                 words=["--device", "vfio:03:00.0", option, value, "--", "true"],
+            )
+
+    def test_link_layers(self):
+        for name in ("", "ethernet", "RoCE", "ib"):
+            self.expect_refusal(
+                USAGE_ERROR,
+                "--link",
+                f"'{name}' is no link layer: infiniband or roce",
+                words=["--link", name, "--", "true"],
+            )
+
+    def test_ip_addresses(self):
+        for address in ("", "10.0.0", "10.0.0.256", "10.0.0.1/24", "host", "fd00::1%eth0", "::g"):
+            self.expect_refusal(
+                USAGE_ERROR,
+                "--ip",
+                f"'{address}' is no IP address",
+                words=["--link", "roce", "--ip", address, "--", "true"],
+            )
+        for address in (
+            *("0.0.0.0", "127.0.0.1", "224.0.0.1", "239.255.255.255", "255.255.255.255"),
+            *("::", "::1", "ff02::1", "fe80::1", "::ffff:10.0.0.1", "::10.0.0.1"),
+        ):
+            self.expect_refusal(
+                USAGE_ERROR,
+                "--ip",
+                f"cannot have the IP address {address}:",
+                words=["--link", "roce", "--ip", address, "--", "true"],
+            )
+
+    def test_an_ip_address_is_for_ethernet_ports(self):
+        for link in ((), ("--link", "infiniband")):
+            self.expect_refusal(
+                USAGE_ERROR, "add --link roce", words=[*link, "--ip", "10.0.0.1", "--", "true"]
             )
 
     def test_names_of_fabrics(self):
@@ -418,16 +467,20 @@ class Fabrics(Launcher):
         super().setUp()
         self.fabric = f"launcher-test-{os.getpid()}"
 
-    def join(self):
-        """A process on the fabric, with its slot and LID."""
+    def start_member(self, *words):
+        """A process on the fabric, and the words that it prints."""
         process = subprocess.Popen(
-            [MEMBER, self.fabric], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [MEMBER, self.fabric, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.stdin.close)
-        slot, lid = map(int, process.stdout.readline().split())
-        return process, slot, lid
+        return process, process.stdout.readline().split()
+
+    def join(self):
+        """A process on the fabric, with its slot and LID."""
+        process, words = self.start_member()
+        return process, *map(int, words)
 
     def listed(self):
         """The members of the fabric, or None: it is not listed."""
@@ -460,6 +513,19 @@ class Fabrics(Launcher):
         first.wait()
         self.assertIsNone(self.listed())
 
+    def test_members_of_an_ethernet_fabric_are_listed_with_their_addresses(self):
+        process, (slot, address) = self.start_member("roce")
+        (member,) = self.listed()
+        mac = member.pop("mac")
+        self.assertRegex(mac, "^00:02:c9(:[0-9a-f]{2}){3}$")
+        expected = {"slot": int(slot), "ip": address, "process": process.pid}
+        self.assertEqual(member, {**expected, "program": MEMBER.name})
+        text = self.run_launcher("--list").stdout
+        self.assertEqual(
+            text.partition(f"{self.fabric}\n")[2].splitlines()[0].split()[:6],
+            ["slot", slot, "MAC", mac, "IP", address],
+        )
+
     def test_a_file_that_is_no_fabric_is_listed_with_its_problem(self):
         path = pathlib.Path(f"/dev/shm/freehca-{os.geteuid()}-{self.fabric}")
         path.write_bytes(b"no fabric")
@@ -471,7 +537,11 @@ class Fabrics(Launcher):
         self.assertIn("not a fabric's file", fabrics[self.fabric]["problem"])
 
     def test_the_list_is_without_a_program(self):
-        for words in (("--list", "--", "true"), ("--list", "--fabric", "a")):
+        for words in (
+            ("--list", "--", "true"),
+            ("--list", "--fabric", "a"),
+            ("--list", "--link", "roce"),
+        ):
             self.expect_refusal(USAGE_ERROR, "--list", words=words)
 
 

@@ -29,6 +29,16 @@ void add_options(CLI::App& app, request& to) {
          "for each user")
       ->type_name("NAME")
       ->check(check_fabric);
+  app.add_option("--link", to.link,
+                 "the link layer of the process's port, infiniband or roce; default: that of "
+                 "FREEHCA_LINK, or infiniband")
+      ->type_name("LINK")
+      ->check(check_link);
+  app.add_option("--ip", to.ip,
+                 "the IP address of an Ethernet port; default: 10.0.0.x for a modelled adapter, "
+                 "none with --device")
+      ->type_name("ADDRESS")
+      ->check(check_ip);
   app.add_option("--device", to.device,
                  "an adapter that is bound to vfio-pci, as vfio:0000:03:00.0; default: that of "
                  "FREEHCA_DEVICE, or a modelled one inside the program")
@@ -73,14 +83,23 @@ std::string take_device(request& to) {
   }
   if (to.device.empty()) return "";
   for (const auto& [option, value] :
-       {std::pair{"--fabric", &to.fabric}, std::pair{"--capture", &to.capture},
-        std::pair{"--counters", &to.counters}})
+       {std::pair{"--fabric", &to.fabric}, std::pair{"--link", &to.link},
+        std::pair{"--capture", &to.capture}, std::pair{"--counters", &to.counters}})
     if (!value->empty())
       return fmt::format(
           "{} is for modelled adapters alone: leave it out, or have no --device and no "
           "FREEHCA_DEVICE ({})",
           option, to.device);
   return "";
+}
+
+/// Returns what is wrong with an IP address beside the other options.
+std::string check_link_of_ip(const request& what) {
+  if (what.ip.empty() || !what.device.empty()) return "";
+  const char* const variable = std::getenv("FREEHCA_LINK");
+  const std::string link = !what.link.empty() ? what.link : variable != nullptr ? variable : "";
+  if (link == "roce") return "";
+  return "--ip is for Ethernet ports: add --link roce, or leave --ip out";
 }
 
 }  // namespace
@@ -97,8 +116,8 @@ int read_command_line(int argc, char** argv, request& to) {
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
     if (to.list) {
-      if (dashes == end && to.fabric.empty() && to.device.empty() && to.capture.empty() &&
-          to.counters.empty())
+      if (dashes == end && to.fabric.empty() && to.link.empty() && to.ip.empty() &&
+          to.device.empty() && to.capture.empty() && to.counters.empty())
         return -1;
       return report({usage_error, "--list shows all fabrics: no program, and no option but --json"},
                     json);
@@ -110,6 +129,8 @@ int read_command_line(int argc, char** argv, request& to) {
     return report({usage_error, explain(app, e) + " (--help shows the options)"}, json);
   }
   if (const std::string why = take_device(to); !why.empty())
+    return report({usage_error, why}, json);
+  if (const std::string why = check_link_of_ip(to); !why.empty())
     return report({usage_error, why}, json);
   to.program = dashes + 1;
   // The program may change its current folder before it writes.

@@ -9,6 +9,8 @@ namespace freehca::run {
 /// What the command line asks for. An empty text: the option was not given.
 struct request {
   std::string fabric;
+  std::string link;      ///< "infiniband" or "roce"
+  std::string ip;        ///< of an Ethernet port
   std::string device;    ///< "vfio:ADDRESS"; otherwise the adapter is inside the program
   std::string capture;   ///< absolute path
   std::string counters;  ///< absolute path

@@ -39,6 +39,8 @@ void set_environment(const request& what, const std::string& library) {
   set("LD_PRELOAD", preload_list(library));
   set("FREEHCA_PROCESS", std::to_string(getpid()));
   set("FREEHCA_FABRIC", what.fabric);
+  set("FREEHCA_LINK", what.link);
+  set("FREEHCA_IP", what.ip);
   set("FREEHCA_DEVICE", what.device);
   set("FREEHCA_CAPTURE", what.capture);
   set("FREEHCA_COUNTERS", what.counters);

@@ -23,22 +23,45 @@ std::string printable(std::string text) {
   return text;
 }
 
+std::string mac_text(std::uint64_t mac) {
+  std::string text;
+  for (int shift = 40; shift >= 0; shift -= 8)
+    text += fmt::format("{}{:02x}", text.empty() ? "" : ":", mac >> shift & 0xff);
+  return text;
+}
+
+/// The addresses of a member, as columns.
+std::string addresses_of(const wires::fabric_listing& fabric, const wires::fabric_member& m) {
+  if (fabric.link != wires::link_layer::ethernet) return fmt::format("LID {:<5}", m.lid);
+  return fmt::format("MAC {}  IP {:<15}", mac_text(m.mac), wires::text_of(m.address));
+}
+
 std::string to_text(const wires::fabric_listing& fabric) {
   std::string text = printable(fabric.name) + "\n";
   if (!fabric.problem.empty()) text += fmt::format("  {}\n", fabric.problem);
   else if (fabric.members.empty()) text += "  no process; the next one of this fabric uses it\n";
   for (const wires::fabric_member& m : fabric.members)
-    text += fmt::format("  slot {:<2}  LID {:<5}  process {:<7}  {}\n", m.slot, m.lid, m.process,
-                        printable(m.program));
+    text += fmt::format("  slot {:<2}  {}  process {:<7}  {}\n", m.slot, addresses_of(fabric, m),
+                        m.process, printable(m.program));
   return text;
 }
 
 nlohmann::json to_json(const wires::fabric_listing& fabric) {
   nlohmann::json members = nlohmann::json::array();
-  for (const wires::fabric_member& m : fabric.members)
-    members.push_back(
-        {{"slot", m.slot}, {"lid", m.lid}, {"process", m.process}, {"program", m.program}});
-  nlohmann::json document{{"name", fabric.name}, {"members", std::move(members)}};
+  const bool ethernet = fabric.link == wires::link_layer::ethernet;
+  for (const wires::fabric_member& m : fabric.members) {
+    nlohmann::json member{{"slot", m.slot}, {"process", m.process}, {"program", m.program}};
+    if (ethernet) {
+      member["mac"] = mac_text(m.mac);
+      member["ip"] = wires::text_of(m.address);
+    } else {
+      member["lid"] = m.lid;
+    }
+    members.push_back(std::move(member));
+  }
+  nlohmann::json document{{"name", fabric.name},
+                          {"link", ethernet ? "roce" : "infiniband"},
+                          {"members", std::move(members)}};
   if (!fabric.problem.empty()) document["problem"] = fabric.problem;
   return document;
 }

@@ -2,10 +2,13 @@
 // Copyright the freehca authors
 #include "values.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <regex>
@@ -22,7 +25,41 @@ bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+bool is_usable(const in_addr& address) {
+  const std::uint32_t number = ntohl(address.s_addr);
+  constexpr std::uint32_t this_network = 0;
+  return number >> 24 != this_network && number >> 24 != IN_LOOPBACKNET && !IN_MULTICAST(number) &&
+         number != INADDR_BROADCAST;
+}
+
+bool is_usable(const in6_addr& address) {
+  return !IN6_IS_ADDR_UNSPECIFIED(&address) && !IN6_IS_ADDR_LOOPBACK(&address) &&
+         !IN6_IS_ADDR_MULTICAST(&address) && !IN6_IS_ADDR_LINKLOCAL(&address) &&
+         !IN6_IS_ADDR_V4MAPPED(&address) && !IN6_IS_ADDR_V4COMPAT(&address);
+}
+
 }  // namespace
+
+std::string check_link(const std::string& name) {
+  if (name == "infiniband" || name == "roce") return "";
+  return fmt::format("'{}' is no link layer: infiniband or roce", name);
+}
+
+std::string check_ip(const std::string& address) {
+  in_addr ipv4{};
+  in6_addr ipv6{};
+  const bool is_ipv4 = inet_pton(AF_INET, address.c_str(), &ipv4) == 1;
+  if (!is_ipv4 && inet_pton(AF_INET6, address.c_str(), &ipv6) != 1)
+    return fmt::format(
+        "'{}' is no IP address: an IPv4 address as 10.0.0.1, or an IPv6 address as "
+        "fd00::1, without a prefix length",
+        address);
+  if (is_ipv4 ? is_usable(ipv4) : is_usable(ipv6)) return "";
+  return fmt::format(
+      "a port cannot have the IP address {}: no group, no loopback, link-local or "
+      "unspecified address, and an IPv4 address as 10.0.0.1",
+      address);
+}
 
 std::string check_fabric(const std::string& name) {
   const bool good = std::all_of(name.begin(), name.end(), [](char c) {

@@ -10,6 +10,13 @@ namespace freehca::run {
 
 std::string check_fabric(const std::string& name);
 
+/// "infiniband" or "roce".
+std::string check_link(const std::string& name);
+
+/// An IPv4 or IPv6 address that a port can have besides the link-local one of its MAC: no group,
+/// and neither loopback nor "any".
+std::string check_ip(const std::string& address);
+
 /// "vfio:" and the address of a PCI function.
 std::string check_device(const std::string& device);
 
