@@ -143,12 +143,12 @@ status engine::bring_up() {
   device_.bring_up(up);
   FREEHCA_TRY(finish(up));
   FREEHCA_TRY(objects_.open(device_, objects, object_storage_, object_bytes, event_receivers()));
+  ports_.resize(device_.capabilities().ports);
   FREEHCA_TRY(host_->prepare_ports(*this));
   return read_tables();
 }
 
 status engine::read_tables() {
-  ports_.resize(device_.capabilities().ports);
   for (unsigned port = 1; port <= ports(); ++port)
     if (device_.port(port).link_layer == layouts::port_type::ib)
       FREEHCA_TRY(read_tables(port, ports_[port - 1]));

@@ -8,11 +8,13 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <freehca/hca/device.hpp>
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/hca/objects/verbs.hpp>
+#include <freehca/hca/port_addresses.hpp>
 
 #include "errors.hpp"
 #include "host.hpp"
@@ -117,15 +119,20 @@ class engine {
   /// adapter is the parent's, or the device was taken down.
   bool dead() const { return dead_.load(std::memory_order_relaxed); }
 
-  /// The tables of a port, which do not change while the adapter is up. They are empty unless the
-  /// port is an InfiniBand port.
+  /// The tables of a port, which do not change while the adapter is up.
   struct port_tables {
-    std::vector<std::uint64_t> guids;
+    std::vector<std::uint64_t> guids;  ///< of an InfiniBand port
     std::vector<std::uint16_t> pkeys;
+    // Of an Ethernet port. Its other GIDs are zeros.
+    std::vector<port_gid> gids;
+    std::uint64_t mac = 0;
+    std::string network_device;  ///< the name that files show
   };
   bool is_port(std::uint32_t number) const { return number >= 1 && number <= ports_.size(); }
   unsigned ports() const { return static_cast<unsigned>(ports_.size()); }
   const port_tables& port(std::uint32_t number) const { return ports_[number - 1]; }
+  /// For the host, in prepare_ports(): the tables of an Ethernet port.
+  void set_tables(std::uint32_t number, port_tables to) { ports_[number - 1] = std::move(to); }
 
  private:
   engine() = default;

@@ -54,10 +54,29 @@ std::string rate_of(const port_attributes& port) {
   return text + " Gb/sec (" + std::to_string(lanes) + "X" + name + ")";
 }
 
+/// As Linux has it for mlx4 (6.1 hw/mlx4/main.c eth_link_query_port, core/sysfs.c). An entry of the
+/// GID table that is not used has zeros, and no type.
+template <class Add>
+void add_ethernet(engine& here, unsigned number, const Add& add, port_facts& to) {
+  constexpr std::uint32_t has_connection_manager = 1u << 16;  // ib_port_capability_mask_bits
+  const engine::port_tables& tables = here.port(number);
+  const std::size_t length = here.hardware().port(number).gid_table_length;
+  to.link_layer = "Ethernet";
+  to.capability_mask = has_connection_manager;
+  for (const port_gid& from : tables.gids) {
+    gid_facts& added = add(from.address);
+    added.type = from.version == roce_version::v1 ? "IB/RoCE v1" : "RoCE v2";
+    added.network_device = tables.network_device;
+  }
+  for (std::size_t i = tables.gids.size(); i < length; ++i) add(gid{}).type.clear();
+  to.network_device = tables.network_device;
+  for (unsigned i = 0; i < to.mac.size(); ++i)
+    to.mac[i] = static_cast<std::uint8_t>(tables.mac >> (40 - 8 * i));
+}
+
 port_facts port_of(engine& here, unsigned number) {
   const port_attributes& now = here.hardware().port(number);
   port_facts to;
-  if (now.link_layer == layouts::port_type::ethernet) to.link_layer = "Ethernet";
   to.state = text_of(states, static_cast<std::size_t>(now.state));
   to.physical_state = text_of(physical_states, static_cast<std::size_t>(now.physical_state));
   to.rate = rate_of(now);
@@ -66,10 +85,13 @@ port_facts port_of(engine& here, unsigned number) {
   to.lid_mask_count = now.lmc;
   to.sm_sl = now.sm_sl;
   to.capability_mask = now.capability_mask;
-  for (const std::uint64_t guid : here.port(number).guids) {
-    const gid from = gid_of(now.subnet_prefix, guid);
-    std::copy(std::begin(from.raw), std::end(from.raw), to.gids.emplace_back().raw.begin());
-  }
+  const auto add = [&to](const gid& from) -> gid_facts& {
+    gid_facts& added = to.gids.emplace_back();
+    std::copy(std::begin(from.raw), std::end(from.raw), added.raw.begin());
+    return added;
+  };
+  for (const std::uint64_t guid : here.port(number).guids) add(gid_of(now.subnet_prefix, guid));
+  if (now.link_layer == layouts::port_type::ethernet) add_ethernet(here, number, add, to);
   to.pkeys = here.port(number).pkeys;
   return to;
 }

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <freehca/hal/platform.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/hca/budget.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
+#include <freehca/hca/ports.hpp>
 
 namespace freehca::ibverbs {
 
@@ -54,7 +56,8 @@ class host {
   virtual freehca::platform platform() = 0;
   virtual const host_settings& settings() const = 0;
 
-  /// After bring-up and before start(): makes ports usable that no subnet manager reaches.
+  /// After bring-up and before start(): makes ports usable that no subnet manager reaches. Ethernet
+  /// ports are open afterwards, and the engine has their tables.
   virtual status prepare_ports(engine& of) = 0;
   /// Starts the host's thread. It calls `serve`, without the lock, after each interrupt, and when
   /// the time that `serve` returned has come (on the platform's clock; 0: at once).
@@ -76,6 +79,10 @@ class host {
   virtual bool take_interrupt() = 0;
   /// Whether the adapter is lost.
   virtual bool is_gone() const = 0;
+
+  /// The MAC of the port that has this GID on the network of the host's Ethernet ports. No value:
+  /// unknown.
+  virtual std::optional<std::uint64_t> mac_of(const gid&) { return {}; }
 
   /// Why the platform has just refused memory of the program with this errno, and the remedy. A
   /// text for messages that begins with ": ".

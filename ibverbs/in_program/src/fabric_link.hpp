@@ -17,13 +17,17 @@ class fabric_link final : public in_program::packet_link {
   explicit fabric_link(std::unique_ptr<wires::fabric_port> port) : port_(std::move(port)) {}
 
   /// Joins the fabric of that name. Returns null and the reason on failure.
-  static std::unique_ptr<fabric_link> join(const std::string& name, std::string& why) {
-    std::unique_ptr<wires::fabric_port> port = wires::fabric_port::join(name, why);
+  static std::unique_ptr<fabric_link> join(const std::string& name, std::string& why,
+                                           const wires::join_request& how) {
+    std::unique_ptr<wires::fabric_port> port = wires::fabric_port::join(name, why, how);
     return port != nullptr ? std::make_unique<fabric_link>(std::move(port)) : nullptr;
   }
 
   unsigned slot() const { return port_->slot(); }
   std::uint16_t lid() const { return port_->lid(); }
+  std::uint64_t mac() const { return port_->mac(); }
+  wires::ip_address address() const { return port_->address(); }
+  std::uint64_t mac_of(const wires::ip_address& address) const { return port_->mac_of(address); }
 
   bool send(const std::byte* from, std::size_t bytes) override { return port_->send(from, bytes); }
   bool has_room_again() override { return port_->has_room_again(); }

@@ -21,6 +21,7 @@
 #include "engine.hpp"
 #include "environment.hpp"
 #include "errors.hpp"
+#include "ethernet_ports.hpp"
 #include "fabric_link.hpp"
 
 namespace freehca::ibverbs {
@@ -55,12 +56,40 @@ constexpr host_settings in_program_settings() {
   return s;
 }
 
-/// The file that a variable names for a report of this process; "": none. Of a launcher's processes
-/// only the first one writes it: its children inherit the variable.
-const char* report_file(const char* name) {
+/// Whether this is the first of a launcher's processes. The others inherit its variables.
+bool is_first_process() {
   const char* const process = environment("FREEHCA_PROCESS");
-  const bool is_first = *process == '\0' || std::strtol(process, nullptr, 10) == getpid();
-  return is_first ? environment(name) : "";
+  return *process == '\0' || std::strtol(process, nullptr, 10) == getpid();
+}
+
+/// The file that a variable names for a report of this process; "": none. Of a launcher's processes
+/// only the first one writes it.
+const char* report_file(const char* name) {
+  return is_first_process() ? environment(name) : "";
+}
+
+/// Reads FREEHCA_LINK and FREEHCA_IP. False: `why` has what is wrong.
+bool read_join_request(wires::join_request& to, std::string& why) {
+  const std::string link = environment("FREEHCA_LINK");
+  if (!link.empty() && link != "infiniband" && link != "roce") {
+    why = "FREEHCA_LINK: '" + link + "' is no link layer: infiniband or roce";
+    return false;
+  }
+  if (link != "roce") return true;
+  to.link = wires::link_layer::ethernet;
+  // Of several processes with one address the first one to open the device gets it. The children of
+  // a launcher's process then take other addresses.
+  to.address_is_required = is_first_process();
+  std::optional<gid> ip;
+  if (!read_ip_address(ip, why)) return false;
+  if (ip) std::copy(std::begin(ip->raw), std::end(ip->raw), to.address.begin());
+  return true;
+}
+
+gid gid_of_address(const wires::ip_address& address) {
+  gid to;
+  std::copy(address.begin(), address.end(), std::begin(to.raw));
+  return to;
 }
 
 class in_program_host final : public host {
@@ -88,6 +117,7 @@ class in_program_host final : public host {
   void polls_after_doorbell() override { adapter_->polls_after_doorbell(); }
   bool take_interrupt() override { return adapter_->take_interrupt(); }
   bool is_gone() const override { return false; }
+  std::optional<std::uint64_t> mac_of(const gid& of) override;
 
   std::string reason(const program_memory& memory, bool write, int) const override {
     return process_memory::missing_rights(memory.first, memory.bytes, write);
@@ -96,7 +126,11 @@ class in_program_host final : public host {
  private:
   status capture(in_program::adapter_options& how, std::string& why) const;
   void write_counters() const;
+  status activate(engine& of);
+  void pass_a_millisecond();
+  status wait_for_link(engine& of);
 
+  bool is_ethernet_ = false;
   bool in_real_time_ = false;
   std::unique_ptr<fabric_link> link_;
   std::unique_ptr<in_program::adapter> adapter_;
@@ -104,13 +138,20 @@ class in_program_host final : public host {
 
 status in_program_host::open(std::string& why) {
   const std::string name = environment("FREEHCA_FABRIC");
-  link_ = fabric_link::join(name.empty() ? "default" : name, why);
+  wires::join_request request;
+  if (!read_join_request(request, why)) return driver_error::bad_argument;
+  is_ethernet_ = request.link == wires::link_layer::ethernet;
+  link_ = fabric_link::join(name.empty() ? "default" : name, why, request);
   if (link_ == nullptr) return driver_error::no_resource;
   in_program::adapter_options how;
   how.link = link_.get();
   // The low byte of a GUID names the port.
   how.model.node_guid += std::uint64_t{0x10} * link_->slot();
   how.model.subnet_manager = false;
+  if (is_ethernet_) {
+    how.model.link[0] = model::link_layer::ethernet;
+    how.model.mac = link_->mac();
+  }
   FREEHCA_TRY(capture(how, why));
   const bool explains = *environment("FREEHCA_EXPLAIN") != '\0';
   how.on_remark = [explains](const model::remark& what) {
@@ -125,7 +166,7 @@ status in_program_host::capture(in_program::adapter_options& how, std::string& w
   const char* const path = report_file("FREEHCA_CAPTURE");
   if (*path == '\0') return {};
   auto file = std::make_shared<captures::packet_file>();
-  if (const int error = file->create(path, false); error != 0) {
+  if (const int error = file->create(path, is_ethernet_); error != 0) {
     why = std::string("the capture ") + path + " cannot be written: " + std::strerror(error);
     return driver_error::no_resource;
   }
@@ -139,9 +180,39 @@ status in_program_host::capture(in_program::adapter_options& how, std::string& w
   return {};
 }
 
+status in_program_host::prepare_ports(engine& of) {
+  if (!is_ethernet_) return activate(of);
+  FREEHCA_TRY(open_ethernet_port(of, 1, gid_of_address(link_->address())));
+  return wait_for_link(of);
+}
+
+std::optional<std::uint64_t> in_program_host::mac_of(const gid& of) {
+  if (const auto known = host::mac_of(of)) return known;
+  wires::ip_address address;
+  std::copy(std::begin(of.raw), std::end(of.raw), address.begin());
+  const std::uint64_t mac = link_ != nullptr ? link_->mac_of(address) : 0;
+  return mac != 0 ? std::optional(mac) : std::nullopt;
+}
+
+/// A link trains with the switch port. The clock has to move for that.
+void in_program_host::pass_a_millisecond() {
+  adapter_->skip_to(adapter_->time() + clock::milliseconds(1));
+  adapter_->work();
+}
+constexpr unsigned most_looks = 10'000;
+
+status in_program_host::wait_for_link(engine& of) {
+  for (unsigned i = 0; !of.hardware().port(1).active(); ++i) {
+    if (i == most_looks) return transport_error::timeout;
+    pass_a_millisecond();
+    of.run();
+  }
+  return {};
+}
+
 /// Does what a subnet manager does for a port: gives it the LID that the fabric has for it, and
 /// makes it active.
-status in_program_host::prepare_ports(engine& of) {
+status in_program_host::activate(engine& of) {
   using info = layouts::port_info;
   using layouts::smp;
   device& hardware = of.hardware();
@@ -151,17 +222,11 @@ status in_program_host::prepare_ports(engine& of) {
     read.start(hardware.commands(), 1);
     return of.finish(read);
   };
-  // The link trains with the switch port. Each look moves the clock.
-  constexpr unsigned most_looks = 10'000;
-  const auto a_moment_later = [this] {
-    adapter_->skip_to(adapter_->time() + clock::milliseconds(1));
-    adapter_->work();
-  };
   for (unsigned i = 0;; ++i) {
     FREEHCA_TRY(look());
     if (read.attribute<info>().get<&info::state>() != layouts::port_state::down) break;
     if (i == most_looks) return transport_error::timeout;
-    a_moment_later();
+    pass_a_millisecond();
   }
   for (const auto state : {layouts::port_state::armed, layouts::port_state::active}) {
     FREEHCA_TRY(look());
@@ -176,12 +241,7 @@ status in_program_host::prepare_ports(engine& of) {
     if (set.output.get<&smp::status>() != layouts::mad_status::success)
       return transport_error::bad_reply;
   }
-  for (unsigned i = 0; !hardware.port(1).active(); ++i) {
-    if (i == most_looks) return transport_error::timeout;
-    a_moment_later();
-    of.run();
-  }
-  return {};
+  return wait_for_link(of);
 }
 
 /// Leaves the fabric. The adapter and the driver stay: the program's own exit functions may still
@@ -199,7 +259,8 @@ void in_program_host::write_counters() const {
   if (*path == '\0') return;
   std::FILE* const file = std::fopen(path, "we");
   if (file == nullptr) return;
-  std::fprintf(file, "lid %u\n", unsigned{link_->lid()});
+  if (is_ethernet_) std::fprintf(file, "mac %llu\n", static_cast<unsigned long long>(link_->mac()));
+  else std::fprintf(file, "lid %u\n", unsigned{link_->lid()});
   adapter_->model().counters(
       [](const model::counter& c, void* to) {
         std::fprintf(static_cast<std::FILE*>(to), "%s %llu\n", c.name,

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -19,6 +20,7 @@
 
 #include "engine.hpp"
 #include "environment.hpp"
+#include "ethernet_ports.hpp"
 
 namespace freehca::ibverbs {
 
@@ -84,8 +86,7 @@ class vfio_function_host final : public host {
     static constexpr host_settings all = vfio_settings();
     return all;
   }
-  // A subnet manager does it.
-  status prepare_ports(engine&) override { return {}; }
+  status prepare_ports(engine& of) override;
   void start(std::function<std::uint64_t()> serve) override;
   void leave(engine& of) override {
     stop();
@@ -121,6 +122,7 @@ class vfio_function_host final : public host {
   void stop();
 
   std::unique_ptr<vfio_host::vfio_device> device_;
+  std::optional<gid> ip_;
   /// An interrupt or a deadline is due. The thread that holds the lock next takes care of it: a
   /// thread that polls gets the lock more often than the one below.
   std::atomic<bool> due_{false};
@@ -130,11 +132,37 @@ class vfio_function_host final : public host {
 
 vfio_function_host* vfio_function_host::present_ = nullptr;
 
+/// A subnet manager configures InfiniBand ports. The first Ethernet port has the IP address. As
+/// bring-up does for InfiniBand ports, this waits until a port is active.
+status vfio_function_host::prepare_ports(engine& of) {
+  device& hardware = of.hardware();
+  bool any = false;
+  const auto is_ethernet = [&](unsigned port) {
+    return hardware.port(port).link_layer == layouts::port_type::ethernet;
+  };
+  for (unsigned port = 1; port <= of.ports(); ++port) {
+    if (!is_ethernet(port)) continue;
+    FREEHCA_TRY(open_ethernet_port(of, port, any ? std::nullopt : ip_));
+    any = true;
+  }
+  if (!any && ip_) std::fputs("freehca: FREEHCA_IP: the adapter has no Ethernet port\n", stderr);
+  const auto any_active = [&] {
+    for (unsigned port = 1; port <= of.ports(); ++port)
+      if (hardware.port(port).active()) return true;
+    return false;
+  };
+  const auto now = [this] { return device_->platform().now(); };
+  const std::uint64_t until = clock::after(now(), settings().port_wait);
+  while (any && !any_active() && now() < until) of.run();
+  return {};
+}
+
 bool vfio_function_host::open(std::string& why) {
   const auto refuse = [&why](const vfio_host::failure& f) {
     why = f.message;
     return false;
   };
+  if (!read_ip_address(ip_, why)) return false;
   const auto address = vfio_host::parse_pci_address(address_of_device());
   if (!address) return refuse(address.error());
   const auto function = vfio_host::sysfs{}.read(*address);
