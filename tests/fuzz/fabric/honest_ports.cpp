@@ -7,6 +7,7 @@
 #include <freehca/wires_shm/fabrics.hpp>
 
 #include "../check.hpp"
+#include "addresses.hpp"
 
 namespace freehca::fuzz {
 
@@ -18,20 +19,31 @@ constexpr unsigned first_group = 0xc000;
 constexpr std::uint64_t short_time = 500;  // nanoseconds
 constexpr std::array<std::size_t, 8> lengths{0, 7, 8, 9, 64, 1000, 4352, 4353};
 
-/// A packet to this LID. All its other bytes are `mark`.
-std::vector<std::byte> packet(unsigned dlid, std::size_t bytes, unsigned mark) {
-  std::vector<std::byte> made(std::max<std::size_t>(bytes, 4), static_cast<std::byte>(mark));
+}  // namespace
+
+/// A packet to this LID, or a frame to the MAC of the LID or of a group. All its other bytes are
+/// `mark`.
+std::vector<std::byte> honest_ports::packet(unsigned dlid, std::size_t bytes, unsigned mark) const {
+  constexpr std::size_t mac_bytes = 6;
+  constexpr std::uint64_t first_group_mac = 0x3333'0000'0000;  // of IPv6
+  std::vector<std::byte> made(std::max(bytes, mac_bytes), static_cast<std::byte>(mark));
+  if (link_ == wires::link_layer::ethernet) {
+    const std::uint64_t mac = dlid < first_group
+                                  ? wires::shm::mac_of_lid(static_cast<std::uint16_t>(dlid))
+                                  : first_group_mac + dlid;
+    for (unsigned i = 0; i < mac_bytes; ++i)
+      made[i] = static_cast<std::byte>(mac >> (8 * (mac_bytes - 1 - i)));
+    return made;
+  }
   made[2] = static_cast<std::byte>(dlid >> 8);
   made[3] = static_cast<std::byte>(dlid);
   return made;
 }
 
-}  // namespace
-
 void honest_ports::join(unsigned which) {
   std::string why;
   honest_port& joined = ports_[which];
-  joined.port = fabric_port::join(fabric_, why);
+  joined.port = fabric_port::join(fabric_, why, {link_, {}, false});
   check(joined.port != nullptr, why.c_str());
   const unsigned lid = joined.port->lid();
   check(lid > 0 && lid < first_group, "a port has no unicast LID");
@@ -105,6 +117,15 @@ void honest_ports::operate_on_groups(unsigned which, unsigned amount) {
   else port(which).leave_group(static_cast<std::uint16_t>(group));
 }
 
+// The MAC of the other port's address, or of none: a peer may have written over addresses.
+void honest_ports::look_up(unsigned which, unsigned amount) {
+  const unsigned other = amount % most;
+  if (!present(other)) return;
+  const std::uint64_t mac = port(which).mac_of(port(other).address());
+  check(mac == 0 || wires::shm::lid_of_mac(mac) < first_group, "an address has a wrong MAC");
+  check(link_ == wires::link_layer::ethernet || mac == 0, "an InfiniBand port has a MAC");
+}
+
 // Only a wake-up ends this sleep. It was called before, so a peer cannot take it away.
 void honest_ports::sleep_woken(unsigned which) {
   port(which).wake();
@@ -143,7 +164,7 @@ void honest_ports::operate(input& from) {
     case 8:
       return operate_on_groups(which, amount);
     case 9:
-      return static_cast<void>(port(which).pending());
+      return amount < 0x80 ? static_cast<void>(port(which).pending()) : look_up(which, amount);
     case 10:
       return port(which).sleep(amount % 4 * short_time);
     case 11:

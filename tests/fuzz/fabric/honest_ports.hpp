@@ -20,7 +20,8 @@ class honest_ports {
  public:
   static constexpr unsigned most = 3;
 
-  explicit honest_ports(std::string fabric) : fabric_(std::move(fabric)) {}
+  honest_ports(std::string fabric, wires::link_layer link)
+      : fabric_(std::move(fabric)), link_(link) {}
 
   /// One operation of one port, which the input names.
   void operate(input& from);
@@ -51,8 +52,11 @@ class honest_ports {
   void sleep_woken(unsigned which);
   void list();
   unsigned lid_of_other(unsigned which) const;
+  std::vector<std::byte> packet(unsigned dlid, std::size_t bytes, unsigned mark) const;
+  void look_up(unsigned which, unsigned amount);
 
   std::string fabric_;
+  wires::link_layer link_;
   std::array<honest_port, most> ports_;
 };
 

@@ -95,13 +95,14 @@ void hostile_file::start_keeper() {
   start_surviving_child(lock, [this] { unlink(path_.c_str()); });
 }
 
-void hostile_file::renew() {
+void hostile_file::renew(wires::link_layer link) {
   check(fallocate(number_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, control_bytes,
                   file_bytes - off_t{control_bytes}) == 0,
         "the rings cannot be emptied");
   std::memset(base_, 0, control_bytes);
   control_->magic = file_magic;
   control_->version = file_version;
+  control_->link = static_cast<std::uint32_t>(link);
   for (unsigned slot = first_kept; slot < slots; ++slot) {
     const auto lid = static_cast<std::uint16_t>(lid_of_first_kept + slot - first_kept);
     control_->slot[slot].lid = lid;

@@ -22,7 +22,7 @@ class hostile_file {
   const std::string& name() const { return name_; }
   /// Makes the file as a new one, but for the child's slots, whose records look like those of
   /// honest ports. This process has no port.
-  void renew();
+  void renew(wires::link_layer link);
 
   /// What a write may hit.
   enum class reach {

@@ -72,11 +72,13 @@ void check_that_ports_reach_each_other(honest_ports& ports) {
 
 void try_input(input from) {
   hostile_file& file = hostile_file::get();
-  file.renew();
-  honest_ports ports(file.name());
-  ports.join_all();
-  constexpr unsigned everything = 1, races = 2;
+  constexpr unsigned everything = 1, races = 2, ethernet = 0x40;
   const unsigned kind = from.byte();
+  const auto link =
+      (kind & ethernet) != 0 ? wires::link_layer::ethernet : wires::link_layer::infiniband;
+  file.renew(link);
+  honest_ports ports(file.name(), link);
+  ports.join_all();
   const reach where = (kind & everything) != 0 ? reach::all : reach::healed;
   for (unsigned step = 0; step < most_steps && !from.empty(); ++step) {
     const unsigned what = from.byte();
