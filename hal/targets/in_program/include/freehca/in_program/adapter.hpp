@@ -20,8 +20,8 @@
 namespace freehca::in_program {
 
 struct adapter_options {
-  /// One InfiniBand port. A switch port that answers at once is at the other end of its cable, so
-  /// that the link comes up without a peer.
+  /// One port, of InfiniBand unless `link` of the result is changed. A switch port that answers at
+  /// once is at the other end of its cable, so that the link comes up without a peer.
   static model::options one_port() {
     model::options o;
     o.ports = 1;
