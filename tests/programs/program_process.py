@@ -41,10 +41,13 @@ class Process:
 
     traced = False  # each process gets a trace (traces.py)
 
-    def __init__(self, launcher, folder, fabric, name, words, environment=None, reports=True):
+    def __init__(
+        self, launcher, folder, fabric, name, words, environment=None, reports=True, link=""
+    ):
         # Several processes behind one launcher would write the same files.
         files = ("--capture", f"{folder / name}.pcap", "--counters", f"{folder / name}.counters")
-        start = [launcher, "--fabric", fabric, *(files if reports else ()), "--"]
+        layer = ("--link", link) if link else ()
+        start = [launcher, "--fabric", fabric, *layer, *(files if reports else ()), "--"]
         self.start(
             folder, name, [*as_user(), *self.tracer(folder, name), *start, *words], environment
         )

@@ -35,6 +35,7 @@ class Pair(typing.NamedTuple):
     package: str = ""  # and the version of the program's package there
     # A program of ours that the command runs. It writes what payloads.py compares.
     script: str = ""
+    link: str = ""  # the link layer, if it is not InfiniBand
 
 
 class Single(typing.NamedTuple):
@@ -43,6 +44,7 @@ class Single(typing.NamedTuple):
     reads: typing.Sequence[str] = ()
     tier: str = "programs"
     seconds: int = 120
+    link: str = ""
 
 
 class Mpi(typing.NamedTuple):
@@ -148,6 +150,23 @@ CASES = (
          traffic=SEND._replace(by_server_too=True)),
     Pair("seeded_writes", "/usr/bin/python3 -B seeded_writes.py -s SIZE -n COUNT", (5001, 65536),
          traffic=WRITE, script="seeded_writes.py"),
+    Single("ibv_devinfo_roce", "ibv_devinfo -v", link="roce",
+           reads=("PORT_ACTIVE", "Ethernet", "GID[  3]", "RoCE v2")),
+    *(
+        # The GIDs are the link-local one by v1 and v2, and that of the IP address by v1 and v2.
+        Pair(f"{program}_roce_gid_{gid}", f"{program} -g {gid} -s SIZE -n COUNT", sizes=sizes,
+             link="roce")
+        for program, sizes in (("ibv_rc_pingpong", (64, 65536)), ("ibv_uc_pingpong", (65536,)),
+                               ("ibv_ud_pingpong", (64, 1024)), ("ibv_srq_pingpong", (64,)))
+        for gid in (0, 1, 2, 3)
+    ),
+    *(
+        Pair(f"{name}_roce", f"{command} -x 3 -s SIZE -n COUNT", sizes=sizes, link="roce")
+        for name, command, sizes in (
+            ("ib_send_bw", "ib_send_bw", (64, 65536)), ("ib_write_bw", "ib_write_bw", (65536,)),
+            ("ib_write_lat", "ib_write_lat", (64,)), ("ib_read_bw", "ib_read_bw", (65536,)),
+            ("ib_send_bw_ud", "ib_send_bw -c UD", (64, 1024)))
+    ),
     *(
         Pair(f"qperf_{test}", f"qperf -t 1 -m SIZE {test}", sizes=(64,), has_port=False, reads=word)
         for test, word in (("rc_lat", "latency"), ("rc_bw", "bw"), ("uc_lat", "latency"),

@@ -142,7 +142,9 @@ def run_pair(case, size, launcher, folder):
     if case.root:
         start = in_root(case, launcher, folder, fabric)
     else:
-        start = functools.partial(Process, launcher, folder, fabric, environment=environment)
+        start = functools.partial(
+            Process, launcher, folder, fabric, environment=environment, link=case.link
+        )
     server = start("server", server_words)
     client = None
     try:
@@ -168,7 +170,12 @@ def run_pair(case, size, launcher, folder):
 
 def run_single(case, launcher, folder):
     one = Process(
-        launcher, folder, f"{case.name[:20]}-{os.getpid()}", "program", shlex.split(case.command)
+        launcher,
+        folder,
+        f"{case.name[:20]}-{os.getpid()}",
+        "program",
+        shlex.split(case.command),
+        link=case.link,
     )
     try:
         status = one.wait(case.seconds)
