@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <cerrno>
 #include <cstring>
 
 #include <freehca/hca/kinds/address_handle.hpp>
-#include <freehca/layouts/layout.hpp>
 
 #include "errors.hpp"
+#include "gid_tables.hpp"
 #include "objects.hpp"
+#include "roce_paths.hpp"
 
 namespace freehca::ibverbs {
 
@@ -35,10 +37,17 @@ using namespace freehca::ibverbs;
 FREEHCA_EXPORT ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* how) {
   engine& here = engine_of(pd->context);
   if (here.dead()) return fail(ENODEV);
+  if (!here.is_port(how->port_num)) return fail(EINVAL);
   auto made = std::make_unique<datagram_address>();
   const engine::guard held(here.lock);
-  const result<ah_handle> created =
-      here.objects().create<address_handle>({of(pd).handle, address_of(*how)});
+  address_attributes path = address_of(*how);
+  if (is_ethernet(here, how->port_num)) {
+    roce_path found;
+    if (const int error = read_path(here, *how, how->port_num, found); error != 0)
+      return fail(error);
+    path = found;
+  }
+  const result<ah_handle> created = here.objects().create<address_handle>({of(pd).handle, path});
   if (!created.ok()) return fail(errno_of(created.error()));
   made->verbs = {pd->context, pd, 0};
   made->handle = created.value();
@@ -56,36 +65,50 @@ FREEHCA_EXPORT int ibv_destroy_ah(ibv_ah* ah) {
   return 0;
 }
 
+// On failure -1, and the error in errno, as in rdma-core libibverbs/verbs.c.
 FREEHCA_EXPORT int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* done,
                                        ibv_grh* grh, ibv_ah_attr* to) {
   engine& here = engine_of(context);
-  if (!here.is_port(port)) return EINVAL;
   *to = {};
-  to->dlid = done->slid;
-  to->sl = done->sl;
-  to->src_path_bits = done->dlid_path_bits;
-  to->port_num = port;
-  if ((done->wc_flags & IBV_WC_GRH) == 0) return 0;
-  // The answer goes from where the request went to (IBTA vol. 1, 13.5.4.4).
-  const std::vector<std::uint64_t>& guids = here.port(port).guids;
-  std::size_t index = 0;
-  while (index < guids.size() && layouts::swap_be(grh->dgid.global.interface_id) != guids[index])
-    ++index;
-  if (index == guids.size()) return EINVAL;
-  const std::uint32_t words = layouts::swap_be(grh->version_tclass_flow);
-  to->is_global = 1;
-  to->grh.dgid = grh->sgid;
-  to->grh.sgid_index = static_cast<std::uint8_t>(index);
-  to->grh.flow_label = words & 0xfffff;
-  to->grh.traffic_class = static_cast<std::uint8_t>(words >> 20);
-  to->grh.hop_limit = grh->hop_limit;
-  return 0;
+  int error = here.dead() ? ENODEV : here.is_port(port) ? 0 : EINVAL;
+  if (error == 0) {
+    const engine::guard held(here.lock);
+    error = read_sender(here, port, *done, *grh, *to);
+  }
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
 }
 
 FREEHCA_EXPORT ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* done, ibv_grh* grh,
                                              std::uint8_t port) {
   ibv_ah_attr how;
-  if (const int error = ibv_init_ah_from_wc(pd->context, port, done, grh, &how); error != 0)
-    return fail(error);
+  if (ibv_init_ah_from_wc(pd->context, port, done, grh, &how) != 0) return nullptr;
   return ibv_create_ah(pd, &how);
+}
+
+// A negative errno on failure, as in rdma-core libibverbs/verbs.c. The engine knows no VLAN of a
+// GID, so that there is none.
+FREEHCA_EXPORT int ibv_resolve_eth_l2_from_gid(ibv_context* context, ibv_ah_attr* how,
+                                               std::uint8_t* mac, std::uint16_t* vlan) {
+  engine& here = engine_of(context);
+  if (here.dead()) return -ENODEV;
+  if (!here.is_port(how->port_num)) return -EINVAL;
+  roce_path found;
+  {
+    const engine::guard held(here.lock);
+    if (!is_ethernet(here, how->port_num)) return -EINVAL;
+    if (how->grh.sgid_index >= gid_count(here, how->port_num) ||
+        gid_at(here, how->port_num, how->grh.sgid_index).empty)
+      return -EINVAL;
+    // libibverbs resolves the GID whether or not the attributes say that there is a GRH.
+    ibv_ah_attr global = *how;
+    global.is_global = 1;
+    if (const int error = read_path(here, global, how->port_num, found); error != 0) return -error;
+  }
+  constexpr unsigned bytes = 6;
+  for (unsigned i = 0; i < bytes; ++i)
+    mac[i] = static_cast<std::uint8_t>(found.dmac >> 8 * (bytes - 1 - i));
+  if (vlan != nullptr) *vlan = found.vlan;
+  return 0;
 }

@@ -115,6 +115,8 @@ struct opened_pair {
   std::vector<struct pair*> opens;
   ibv_qp_attr attributes;  // as given to ibv_modify_qp()
   int later;               // those of them, as a mask, that the next transition writes
+  bool on_ethernet;        // its port is an Ethernet port
+  roce_path path;          // then its path
 };
 
 /// A multicast group that a queue pair is attached to.
@@ -216,7 +218,7 @@ int close_extended_domain(ibv_xrcd* xrcd);
 /// Fills in the functions of ibv_qp_ex (request_builder.cpp).
 void set_request_functions(ibv_qp_ex& to);
 
-/// The address of `from` as the driver has it.
+/// The address of `from` on an InfiniBand port, as the driver has it.
 address_attributes address_of(const ibv_ah_attr& from);
 
 }  // namespace freehca::ibverbs

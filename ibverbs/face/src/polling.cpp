@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include <freehca/hca/kinds/queue_pair.hpp>
 #include <freehca/layouts/layout.hpp>
+#include <freehca/queues/directory.hpp>
 #include <freehca/queues/work_completion.hpp>
 
 #include "objects.hpp"
@@ -82,11 +84,26 @@ ibv_wc_opcode opcode_of(work_opcode o) {
   return IBV_WC_SEND;
 }
 
+/// Whether the queue pair of a completion is on an Ethernet port. The engine's lock is held, so that
+/// the queue pair is alive. A receive of XRC names no queue pair, and is never a datagram.
+template <class Completion>
+bool is_on_ethernet(const Completion& from) {
+  if ((from.qpn() & layouts::xrc_target_qpn_bit) != 0) return false;
+  const auto& object = *static_cast<const queue_object*>(from.queue->owner);
+  return static_cast<const opened_pair*>(object.cookie)->on_ethernet;
+}
+
 template <class Completion>
 void fill_in_receive(const Completion& from, ibv_wc& to) {
   to.src_qp = from.source_qpn();
-  to.slid = from.slid();
-  to.sl = from.sl();
+  if (is_on_ethernet(from)) {
+    // Where the LID stands else, there are bytes of the sender's MAC. Linux leaves them out (6.1
+    // hw/mlx4/cq.c mlx4_ib_poll_one). The priority is in the upper three bits.
+    to.sl = from.sl() >> 1;
+  } else {
+    to.slid = from.slid();
+    to.sl = from.sl();
+  }
   if (from.has_grh()) to.wc_flags |= IBV_WC_GRH;
   if (from.has_immediate()) {
     to.wc_flags |= IBV_WC_WITH_IMM;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <net/if.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -8,7 +10,9 @@
 #include <freehca/layouts/layout.hpp>
 
 #include "errors.hpp"
+#include "gid_tables.hpp"
 #include "objects.hpp"
+#include "uncancellable.hpp"
 
 namespace freehca::ibverbs {
 
@@ -105,11 +109,39 @@ void give(const Attributes& from, Attributes* to, std::size_t bytes) {
   std::memcpy(to, &from, std::min(bytes, sizeof from));
 }
 
-ibv_gid gid_at(engine& here, std::uint32_t port, std::uint32_t index) {
-  const gid found = gid_of(here.hardware().port(port).subnet_prefix, here.port(port).guids[index]);
+ibv_gid gid_from(const gid& from) {
   ibv_gid to;
-  std::memcpy(to.raw, found.raw, sizeof to.raw);
+  std::memcpy(to.raw, from.raw, sizeof to.raw);
   return to;
+}
+
+/// What differs on an Ethernet port (Linux 6.1 hw/mlx4/main.c eth_link_query_port,
+/// core/uverbs_cmd.c copy_port_attr_to_resp).
+void describe_ethernet(ibv_port_attr& to) {
+  to.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
+  to.flags = IBV_QPF_GRH_REQUIRED;
+  to.link_layer = IBV_LINK_LAYER_ETHERNET;
+  to.max_vl_num = 2;
+  // IBTA PortInfo:PortPhysicalState: LinkUp and Disabled.
+  to.phys_state = to.state == IBV_PORT_ACTIVE ? 5 : 3;
+  to.lid = to.sm_lid = 0;
+  to.lmc = to.sm_sl = 0;
+}
+
+/// The number of the interface, 0 if the system has none of this name.
+std::uint32_t interface_number(const std::string& name) {
+  const uncancellable stays;
+  return name.empty() ? 0 : if_nametoindex(name.c_str());
+}
+
+/// Returns 0, or an errno: ENODATA for an empty entry.
+int find_entry(engine& here, std::uint32_t port, std::uint32_t index, gid_entry& to) {
+  if (here.dead()) return ENODEV;
+  if (!here.is_port(port)) return EINVAL;
+  const engine::guard held(here.lock);
+  if (index >= gid_count(here, port)) return EINVAL;
+  to = gid_at(here, port, index);
+  return to.empty ? ENODATA : 0;
 }
 
 }  // namespace
@@ -143,7 +175,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::
     found.state = state_of(now.state);
     found.max_mtu = static_cast<ibv_mtu>(now.max_mtu);
     found.active_mtu = static_cast<ibv_mtu>(now.active_mtu);
-    found.gid_tbl_len = static_cast<int>(here.port(port).guids.size());
+    found.gid_tbl_len = static_cast<int>(gid_count(here, port));
     found.port_cap_flags = now.capability_mask;
     found.max_msg_sz = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(here.hardware().capabilities().most_message_bytes, 1u << 30));
@@ -156,8 +188,8 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::
     found.active_width = static_cast<std::uint8_t>(now.active_width);
     found.active_speed = speed_of(now);
     found.phys_state = static_cast<std::uint8_t>(now.physical_state);
-    found.link_layer = now.link_layer == layouts::port_type::ethernet ? IBV_LINK_LAYER_ETHERNET
-                                                                      : IBV_LINK_LAYER_INFINIBAND;
+    found.link_layer = IBV_LINK_LAYER_INFINIBAND;
+    if (is_ethernet(here, port)) describe_ethernet(found);
   }
   give(found, to, bytes);
   return 0;
@@ -189,43 +221,43 @@ FREEHCA_EXPORT int ibv_query_port(ibv_context* context, std::uint8_t port,
 }
 
 FREEHCA_EXPORT int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* to) {
-  engine& here = engine_of(context);
-  if (here.dead() || !here.is_port(port) || index < 0 ||
-      static_cast<std::size_t>(index) >= here.port(port).guids.size()) {
-    errno = here.dead() ? ENODEV : EINVAL;
+  gid_entry found;
+  const int error =
+      index < 0 ? EINVAL
+                : find_entry(engine_of(context), port, static_cast<std::uint32_t>(index), found);
+  if (error != 0 && error != ENODATA) {
+    errno = error;
     return -1;
   }
-  const engine::guard held(here.lock);
-  *to = gid_at(here, port, static_cast<std::uint32_t>(index));
+  *to = gid_from(found.address);
   return 0;
 }
 
 FREEHCA_EXPORT int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index,
                                       int* type) {
-  engine& here = engine_of(context);
-  if (!here.is_port(port) || index >= here.port(port).guids.size()) {
-    errno = EINVAL;
+  gid_entry found;
+  const int error = find_entry(engine_of(context), port, index, found);
+  if (error != 0 && error != ENODATA) {
+    errno = error;
     return -1;
   }
-  *type = 0;  // of InfiniBand and RoCE v1 (rdma-core libibverbs/driver.h)
+  // 0: of InfiniBand and RoCE v1. 1: of RoCE v2 (rdma-core libibverbs/driver.h).
+  *type = found.type == IBV_GID_TYPE_ROCE_V2 ? 1 : 0;
   return 0;
 }
 
 FREEHCA_EXPORT int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
                                      ibv_gid_entry* to, std::uint32_t flags, std::size_t bytes) {
   engine& here = engine_of(context);
-  if (here.dead()) return ENODEV;
-  if (flags != 0) return EOPNOTSUPP;
-  if (!here.is_port(port) || index >= here.port(port).guids.size()) return EINVAL;
-  if (here.port(port).guids[index] == 0) return ENODATA;
+  if (flags != 0) return here.dead() ? ENODEV : EOPNOTSUPP;
+  gid_entry entry;
+  if (const int error = find_entry(here, port, index, entry); error != 0) return error;
   ibv_gid_entry found{};
-  {
-    const engine::guard held(here.lock);
-    found.gid = gid_at(here, port, index);
-  }
+  found.gid = gid_from(entry.address);
   found.gid_index = index;
   found.port_num = port;
-  found.gid_type = IBV_GID_TYPE_IB;
+  found.gid_type = entry.type;
+  found.ndev_ifindex = interface_number(here.port(port).network_device);
   give(found, to, bytes);
   return 0;
 }
@@ -237,15 +269,20 @@ FREEHCA_EXPORT ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry*
   if (here.dead()) return -ENODEV;
   if (flags != 0) return -EOPNOTSUPP;
   std::size_t count = 0;
-  for (std::uint32_t port = 1; port <= here.ports(); ++port)
-    for (std::uint32_t i = 0; i < here.port(port).guids.size(); ++i) {
-      if (here.port(port).guids[i] == 0) continue;
+  for (std::uint32_t port = 1; port <= here.ports(); ++port) {
+    gid_entry entry;
+    int error = 0;
+    // An index beyond the table is EINVAL.
+    for (std::uint32_t i = 0; (error = find_entry(here, port, i, entry)) != EINVAL; ++i) {
+      if (error == ENODATA) continue;
+      if (error != 0) return -error;
       if (count == most) return -EINVAL;
       auto* const place = reinterpret_cast<std::byte*>(to) + count++ * bytes;
-      const int error =
+      error =
           _ibv_query_gid_ex(context, port, i, reinterpret_cast<ibv_gid_entry*>(place), 0, bytes);
       if (error != 0) return -error;
     }
+  }
   return static_cast<ssize_t>(count);
 }
 

@@ -38,10 +38,6 @@ FREEHCA_EXPORT int ibv_query_ece(ibv_qp*, ibv_ece* to) {
 FREEHCA_EXPORT int ibv_set_ece(ibv_qp*, ibv_ece*) {
   return refused("ibv_set_ece");
 }
-FREEHCA_EXPORT int ibv_resolve_eth_l2_from_gid(ibv_context*, ibv_ah_attr*, std::uint8_t*,
-                                               std::uint16_t*) {
-  return refused("ibv_resolve_eth_l2_from_gid");
-}
 FREEHCA_EXPORT ibv_context* ibv_import_device(int) {
   return static_cast<ibv_context*>(no_object("ibv_import_device"));
 }

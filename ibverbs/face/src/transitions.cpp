@@ -9,7 +9,9 @@
 #include <freehca/layouts/qpc.hpp>
 
 #include "errors.hpp"
+#include "gid_tables.hpp"
 #include "objects.hpp"
+#include "roce_paths.hpp"
 #include "transition_rules.hpp"
 
 namespace freehca::ibverbs {
@@ -117,7 +119,13 @@ std::uint32_t given_by(int mask, ibv_qp_type type) {
   return given;
 }
 
-connection_attributes connection_of(const ibv_qp_attr& from) {
+/// The port of a queue pair, and its path if it is an Ethernet port.
+struct route {
+  bool on_ethernet;
+  roce_path path;
+};
+
+connection_attributes connection_of(const ibv_qp_attr& from, const route& on) {
   connection_attributes to;
   to.pkey_index = from.pkey_index;
   to.remote_read = (from.qp_access_flags & IBV_ACCESS_REMOTE_READ) != 0;
@@ -129,7 +137,8 @@ connection_attributes connection_of(const ibv_qp_attr& from) {
   to.remote_qpn = from.dest_qp_num;
   to.receive_psn = from.rq_psn;
   to.reads_as_responder = from.max_dest_rd_atomic;
-  to.address = address_of(from.ah_attr);
+  if (on.on_ethernet) to.address = on.path;
+  else to.address = address_of(from.ah_attr);
   to.address.set_port(from.port_num);
   to.send_psn = from.sq_psn;
   to.reads_as_requester = from.max_rd_atomic;
@@ -140,9 +149,9 @@ connection_attributes connection_of(const ibv_qp_attr& from) {
 }
 
 /// The changes of the attributes that the mask names.
-queue_pair_changes changes_of(const ibv_qp_attr& from, int mask, ibv_qp_state to,
+queue_pair_changes changes_of(const ibv_qp_attr& from, const route& on, int mask, ibv_qp_state to,
                               ibv_qp_type type) {
-  const connection_attributes same = connection_of(from);
+  const connection_attributes same = connection_of(from, on);
   queue_pair_changes c;
   c.given = given_by(mask, type);
   // A port is that of a path. Before RTR the queue pair has none.
@@ -223,6 +232,7 @@ bool fits(const ibv_qp_attr& a, int mask, engine& here) {
   if ((mask & (IBV_QP_PORT | IBV_QP_PKEY_INDEX)) != 0 && !here.is_port(a.port_num)) return false;
   if ((mask & IBV_QP_PKEY_INDEX) != 0 && a.pkey_index >= here.port(a.port_num).pkeys.size())
     return false;
+  if ((mask & IBV_QP_AV) != 0 && a.ah_attr.port_num != a.port_num) return false;
   if ((mask & IBV_QP_ALT_PATH) != 0 &&
       (!here.is_port(a.alt_port_num) || a.alt_pkey_index >= here.port(a.alt_port_num).pkeys.size()))
     return false;
@@ -239,9 +249,9 @@ constexpr int before_rtr = IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_QKEY
 constexpr int after_rts = IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_ACCESS_FLAGS |
                           IBV_QP_MIN_RNR_TIMER | IBV_QP_QKEY;
 
-int change(engine& here, pair& queue, const ibv_qp_attr& to, int mask, ibv_qp_state state,
-           layouts::qp_state target, bool drained_event = false) {
-  queue_pair_changes changes = changes_of(to, mask, state, queue.made_with.qp_type);
+int change(engine& here, pair& queue, const ibv_qp_attr& to, const route& on, int mask,
+           ibv_qp_state state, layouts::qp_state target, bool drained_event = false) {
+  queue_pair_changes changes = changes_of(to, on, mask, state, queue.made_with.qp_type);
   changes.drained_event = drained_event;
   change_queue_pair op;
   return here.perform(op, queue.handle, target, changes);
@@ -249,21 +259,22 @@ int change(engine& here, pair& queue, const ibv_qp_attr& to, int mask, ibv_qp_st
 
 /// Transitions of modify_queue_pair. An alternate path that the transition to RTR gives is written
 /// in RTS.
-int connect(engine& here, pair& queue, const ibv_qp_attr& to, int mask, ibv_qp_state state) {
+int connect(engine& here, pair& queue, const ibv_qp_attr& to, const route& on, int mask,
+            ibv_qp_state state) {
   if (state == IBV_QPS_RTR && (mask & before_rtr) != 0)
     if (const int error =
-            change(here, queue, to, mask & before_rtr, IBV_QPS_INIT, layouts::qp_state::init);
+            change(here, queue, to, on, mask & before_rtr, IBV_QPS_INIT, layouts::qp_state::init);
         error != 0)
       return error;
   modify_queue_pair modify;
-  if (const int error = here.perform(modify, queue.handle, *state_of(state), connection_of(to));
+  if (const int error = here.perform(modify, queue.handle, *state_of(state), connection_of(to, on));
       error != 0)
     return error;
   if (state == IBV_QPS_RTR) queue.shared->later = mask & IBV_QP_ALT_PATH;
   if (state != IBV_QPS_RTS) return 0;
   const int after = (mask | queue.shared->later) & after_rts;
   queue.shared->later = 0;
-  return after == 0 ? 0 : change(here, queue, to, after, state, layouts::qp_state::rts);
+  return after == 0 ? 0 : change(here, queue, to, on, after, state, layouts::qp_state::rts);
 }
 
 }  // namespace
@@ -291,17 +302,23 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
     query_queue_pair query;
     if (const int error = here.perform(query, queue.handle); error != 0) return error;
   }
+  route on{.on_ethernet = here.is_port(changed.port_num) && is_ethernet(here, changed.port_num),
+           .path = queue.shared->path};
+  if (on.on_ethernet)
+    if (const int error = take_path(here, changed, mask, on.path); error != 0) return error;
   const bool changes =
       to != IBV_QPS_RESET && to != IBV_QPS_ERR &&
       (from == to || to == IBV_QPS_SQD || from == IBV_QPS_SQD || from == IBV_QPS_SQE);
   const bool drains = from == IBV_QPS_RTS && to == IBV_QPS_SQD;
   const bool notifies = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && how->en_sqd_async_notify != 0;
   const int error = changes
-                        ? change(here, queue, changed, mask, to,
+                        ? change(here, queue, changed, on, mask, to,
                                  drains ? layouts::qp_state::sq_draining : *state_of(to), notifies)
-                        : connect(here, queue, changed, mask, to);
+                        : connect(here, queue, changed, on, mask, to);
   if (error != 0) return error;
   queue.shared->attributes = to == IBV_QPS_RESET ? ibv_qp_attr{} : changed;
+  queue.shared->path = on.path;
+  queue.shared->on_ethernet = on.on_ethernet;
   qp->state = to;
   return 0;
 }
@@ -317,7 +334,14 @@ FREEHCA_EXPORT int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* to, int, ibv_qp_init_at
   if (found.qp_state != IBV_QPS_RESET) {
     query_queue_pair query;
     if (const int error = here.perform(query, queue.handle); error != 0) return error;
+    const ibv_qp_attr given = found;
     take(report_of(here.objects(), query), qp->qp_type, found);
+    if (queue.shared->on_ethernet) {
+      // The report has no path of InfiniBand. The path is as it was given.
+      found.port_num = given.port_num;
+      found.ah_attr = given.ah_attr;
+      found.alt_ah_attr = given.alt_ah_attr;
+    }
   }
   found.cur_qp_state = qp->state = found.qp_state;
   found.cap = queue.made_with.cap;
