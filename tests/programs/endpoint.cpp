@@ -21,11 +21,32 @@ opened_device::opened_device() {
   require(ibv_query_port(context, 1, &port) == 0, "ibv_query_port");
   expect_equal(port.state, IBV_PORT_ACTIVE, "state of the port");
   lid = port.lid;
+  ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
+  choose_gid(0);
+}
+
+void opened_device::choose_gid(std::uint8_t index) {
+  gid_index = index;
+  require(ibv_query_gid(context, 1, index, &gid) == 0, "ibv_query_gid");
 }
 
 opened_device::~opened_device() {
   if (pd != nullptr) expect_equal(ibv_dealloc_pd(pd), 0, "ibv_dealloc_pd");
   expect_equal(ibv_close_device(context), 0, "ibv_close_device");
+}
+
+ibv_ah_attr path_to(const opened_device& from, const address& to) {
+  ibv_ah_attr path{};
+  path.port_num = 1;
+  if (from.ethernet) {
+    path.is_global = 1;
+    path.grh.dgid = to.gid;
+    path.grh.sgid_index = from.gid_index;
+    path.grh.hop_limit = 1;
+  } else {
+    path.dlid = to.lid;
+  }
+  return path;
 }
 
 endpoint::endpoint(opened_device& of, const pair_options& options) : device(of), how(options) {
@@ -73,8 +94,7 @@ void endpoint::connect(const address& other) {
   to.rq_psn = other.psn;
   to.max_dest_rd_atomic = to.max_rd_atomic = 4;
   to.min_rnr_timer = 1;
-  to.ah_attr.dlid = other.lid;
-  to.ah_attr.port_num = 1;
+  to.ah_attr = path_to(device, other);
   int mask = IBV_QP_STATE;
   if (!ud) mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   if (rc) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;

@@ -19,16 +19,26 @@ struct opened_device {
   opened_device(const opened_device&) = delete;
   opened_device& operator=(const opened_device&) = delete;
 
+  /// Chooses the GID by which the device is addressed on Ethernet.
+  void choose_gid(std::uint8_t index);
+
   ibv_context* context = nullptr;
   ibv_pd* pd = nullptr;
   std::uint16_t lid = 0;
+  bool ethernet = false;
+  std::uint8_t gid_index = 0;
+  ibv_gid gid{};
 };
 
 /// What one queue pair needs to know of the other.
 struct address {
   std::uint16_t lid;
   std::uint32_t qpn, psn;
+  ibv_gid gid{};
 };
+
+/// The path from a device to a queue pair: by LID, or on Ethernet by GID.
+ibv_ah_attr path_to(const opened_device& from, const address& to);
 
 struct pair_options {
   ibv_qp_type type = IBV_QPT_RC;
@@ -49,7 +59,7 @@ struct endpoint {
 
   /// Destroys all. Each call has to succeed.
   void destroy();
-  address own() const { return {device.lid, qp->qp_num, 0x123456}; }
+  address own() const { return {device.lid, qp->qp_num, 0x123456, device.gid}; }
   /// Brings the queue pair to RTS, towards the other one. The first form exchanges addresses.
   address connect(line& other);
   void connect(const address& other);

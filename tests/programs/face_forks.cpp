@@ -23,9 +23,7 @@ struct all_objects {
     ibv_srq_init_attr shared{};
     shared.attr = {8, 1, 0};
     srq = ibv_create_srq(device.pd, &shared);
-    ibv_ah_attr how{};
-    how.dlid = device.lid;
-    how.port_num = 1;
+    ibv_ah_attr how = path_to(device, pairs.a.own());
     ah = ibv_create_ah(device.pd, &how);
     require(channel != nullptr && srq != nullptr && ah != nullptr, "objects before the fork");
   }

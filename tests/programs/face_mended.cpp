@@ -181,13 +181,12 @@ void closed_devices_leave_their_queues(std::uint64_t seed) {
   const address own = other.own();
   attributes.dest_qp_num = own.qpn;
   attributes.rq_psn = own.psn;
-  attributes.ah_attr.dlid = own.lid;
-  attributes.ah_attr.port_num = 1;
+  attributes.ah_attr = path_to(device, own);
   require(ibv_modify_qp(left, &attributes,
                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0,
           "RTR");
-  other.connect({device.lid, left->qp_num, 1});
+  other.connect({device.lid, left->qp_num, 1, device.gid});
   expect_equal(ibv_close_device(second), 0, "ibv_close_device with objects");
   // A wrong key gives the queue pair that is left an asynchronous event.
   ibv_send_wr request = pairs.write_request(1);

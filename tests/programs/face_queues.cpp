@@ -28,8 +28,7 @@ class modified_pair {
     how_.port_num = 1;
     how_.path_mtu = IBV_MTU_1024;
     how_.dest_qp_num = pair_.qp->qp_num;
-    how_.ah_attr.dlid = device.lid;
-    how_.ah_attr.port_num = 1;
+    how_.ah_attr = path_to(device, pair_.own());
     how_.max_dest_rd_atomic = how_.max_rd_atomic = 1;
   }
   int to(ibv_qp_state state, int mask) {

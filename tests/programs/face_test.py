@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""face_test.py LIBRARY PROGRAM [--seed N] [NAME...]: runs each test of PROGRAM (--list names them)
-with LIBRARY preloaded, in processes and on a fabric of its own. A failure shows what the program
-printed, with its seed. Nothing may be left in /dev/shm."""
+"""face_test.py LIBRARY PROGRAM [--link LAYER] [--seed N] [NAME...]: runs each test of PROGRAM
+(--list names them) with LIBRARY preloaded, in processes and on a fabric of its own, whose link
+layer is LAYER. A failure shows what the program printed, with its seed. Nothing may be left in
+/dev/shm."""
 import os
 import pathlib
 import subprocess
@@ -15,9 +16,9 @@ MEMORY = pathlib.Path("/dev/shm")
 LONGEST = 100  # seconds, after which a test hangs
 
 
-def environment(fabric):
+def environment(fabric, link):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("FREEHCA_", "LD_"))}
-    return {**kept, "LD_PRELOAD": str(LIBRARY), "FREEHCA_FABRIC": fabric}
+    return {**kept, "LD_PRELOAD": str(LIBRARY), "FREEHCA_FABRIC": fabric, "FREEHCA_LINK": link}
 
 
 def left_in_memory(fabric):
@@ -31,12 +32,13 @@ def names():
 
 class Programs(unittest.TestCase):
     seed = ()
+    link = ""
 
     def run_test(self, name):
         fabric = f"test-{os.getpid()}-{name[:40]}"
         ended = subprocess.run(
             [PROGRAM, *self.seed, name],
-            env=environment(fabric),
+            env=environment(fabric, self.link),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -53,12 +55,20 @@ def test_of(name):
     return lambda self: self.run_test(name)
 
 
+def take_value(words, option):
+    """Removes the option and its value from the words. Returns the value."""
+    place = words.index(option)
+    value = words[place + 1]
+    del words[place : place + 2]
+    return value
+
+
 def main():
     words = sys.argv[3:]
+    if "--link" in words:
+        Programs.link = take_value(words, "--link")
     if "--seed" in words:
-        place = words.index("--seed")
-        Programs.seed = ("--seed", words[place + 1])
-        del words[place : place + 2]
+        Programs.seed = ("--seed", take_value(words, "--seed"))
     found = names()
     assert found, f"{PROGRAM} has no tests"
     for name in found:

@@ -78,7 +78,7 @@ class connection {
   void bind(const published& theirs) {
     if (theirs.own.life == 0 || (theirs.bound.life != 0 && theirs.bound != name_)) return;
     bound_ = theirs.own;
-    pair_->connect(address{bound_.lid, bound_.qpn, pair_->own().psn});
+    pair_->connect(address{bound_.lid, bound_.qpn, pair_->own().psn, {}});
     for (unsigned i = 0; i < receives; ++i) post_receive(i);
     mail_.publish(own_, peer_, {name_, bound_});
   }

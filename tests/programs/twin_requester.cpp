@@ -56,9 +56,7 @@ class requester {
     remote_ = pair_.connect(other);
     facts_ = other.receive<target_facts>();
     if (plan_.of.type == IBV_QPT_UD) {
-      ibv_ah_attr how{};
-      how.dlid = remote_.lid;
-      how.port_num = 1;
+      ibv_ah_attr how = path_to(pair_.device, remote_);
       ah_ = ibv_create_ah(pair_.device.pd, &how);
       require(ah_ != nullptr, "ibv_create_ah");
     }

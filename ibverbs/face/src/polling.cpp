@@ -84,8 +84,8 @@ ibv_wc_opcode opcode_of(work_opcode o) {
   return IBV_WC_SEND;
 }
 
-/// Whether the queue pair of a completion is on an Ethernet port. The engine's lock is held, so that
-/// the queue pair is alive. A receive of XRC names no queue pair, and is never a datagram.
+/// Whether the queue pair of a completion is on an Ethernet port. The engine's lock is held. The
+/// queue pair is therefore alive. A receive of XRC names no queue pair, and is never a datagram.
 template <class Completion>
 bool is_on_ethernet(const Completion& from) {
   if ((from.qpn() & layouts::xrc_target_qpn_bit) != 0) return false;
