@@ -88,9 +88,9 @@ status receive(side& s, const easy::peer& from) {
 status one(side& here) {
   FREEHCA_TRY(here.session.wait(here.hca.bring_up()));
   FREEHCA_TRY(open(here));
-  print_line(here.ud.self);
+  FREEHCA_TRY(print_line(here.ud.self));
   easy::peer there;
-  if (!scan_line(there)) return driver_error::bad_argument;
+  FREEHCA_TRY(scan_line(there));
   FREEHCA_TRY(send(here, there));
   return receive(here, there);
 }

@@ -1,34 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A peer as a line of text: numbers, and the GID in hexadecimal.
+// A peer as a line of text: the bytes of easy::write() in hexadecimal.
 #pragma once
 
 #include <cstdio>
 
 #include <freehca/easy/easy.hpp>
 
-inline void print_line(const freehca::easy::peer& p) {
-  std::printf("%u %u %u %u %u %u %u ", unsigned{p.lid}, p.qpn, p.qkey, p.psn,
-              static_cast<unsigned>(p.mtu), unsigned{p.sl}, unsigned{p.pkey});
-  for (const std::uint8_t byte : p.gid.raw) std::printf("%02x", unsigned{byte});
+inline freehca::status print_line(const freehca::easy::peer& p) {
+  std::byte form[freehca::easy::peer_bytes];
+  FREEHCA_TRY(freehca::easy::write(p, form));
+  for (const std::byte byte : form) std::printf("%02x", std::to_integer<unsigned>(byte));
   std::printf("\n");
   std::fflush(stdout);
+  return {};
 }
 
-/// Reads a line of print_line() from standard input. Returns false if the line is malformed.
-inline bool scan_line(freehca::easy::peer& p) {
-  unsigned lid = 0, mtu = 0, sl = 0, pkey = 0;
-  if (std::scanf("%u %u %u %u %u %u %u ", &lid, &p.qpn, &p.qkey, &p.psn, &mtu, &sl, &pkey) != 7)
-    return false;
-  p.lid = static_cast<std::uint16_t>(lid);
-  p.mtu = static_cast<freehca::layouts::ib_mtu>(mtu);
-  p.sl = static_cast<std::uint8_t>(sl);
-  p.pkey = static_cast<std::uint16_t>(pkey);
-  for (std::uint8_t& byte : p.gid.raw) {
+/// Reads a line of print_line() from standard input. Errors: those of easy::read().
+inline freehca::status scan_line(freehca::easy::peer& p) {
+  std::byte form[freehca::easy::peer_bytes];
+  for (std::byte& byte : form) {
     unsigned value = 0;
-    if (std::scanf("%2x", &value) != 1) return false;
-    byte = static_cast<std::uint8_t>(value);
+    if (std::scanf("%2x", &value) != 1) return freehca::driver_error::wrong_size;
+    byte = static_cast<std::byte>(value);
   }
-  return true;
+  return freehca::easy::read(form, sizeof form, p);
 }

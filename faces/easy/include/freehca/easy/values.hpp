@@ -54,21 +54,35 @@ struct memory {
   queues::remote_memory remote(std::size_t offset = 0) const { return {address + offset, key}; }
 };
 
-/// The data that each side sends to the other by any means, in host byte order. A value of 0 in one
-/// of the last three fields means that the peer did not give it.
+/// The data that each side sends to the other by any means, see write() and read(). A value of 0 in
+/// `mtu` or `pkey`, or a GID of zeros on InfiniBand, means that the peer did not give it.
 struct peer {
   std::uint32_t qpn = 0;
   std::uint32_t psn = 0;   ///< of the first packet that the peer sends
   std::uint16_t lid = 0;   ///< of the peer, or of the router to a peer in another subnet
-  freehca::gid gid{};      ///< named by packets from another subnet
+  freehca::gid gid{};      ///< named by packets on Ethernet and by packets from another subnet
   std::uint32_t qkey = 0;  ///< of datagrams to the peer
   layouts::ib_mtu mtu{};   ///< the largest packets that the peer takes
-  std::uint8_t sl = 0;     ///< service level of the path to the peer
+  std::uint8_t sl = 0;     ///< service level of the path to the peer; on Ethernet the priority
   std::uint16_t pkey = 0;  ///< partition of the peer
+  gid_type type = gid_type::none;  ///< the packets on Ethernet; none: the peer is on InfiniBand
+  std::uint16_t vlan = no_vlan;    ///< of frames on Ethernet
+  std::uint64_t mac = 0;           ///< of the peer on Ethernet, see port_addresses
 };
 
-/// Returns the path from one peer to the other. The path has a GRH if the GIDs are of different
-/// subnets.
+/// The bytes of a peer in the form of write(), in network byte order.
+inline constexpr std::size_t peer_bytes = 44;
+/// Writes the form of version 1. Error: driver_error::bad_argument. `where` is the attribute_id of
+/// the value that read() would refuse.
+status write(const peer& from, std::byte (&to)[peer_bytes]);
+/// Reads what write() has written on any host. Changes `to` only if the status is ok. Errors:
+/// driver_error::wrong_size (not peer_bytes), ::unsupported (no peer, or one of another version),
+/// ::bad_argument (`where` is the attribute_id: a value is out of its range, or the link layer of
+/// the peer does not have it).
+status read(const std::byte* from, std::size_t bytes, peer& to);
+
+/// Returns the path from one peer to the other on InfiniBand. The path has a GRH if the GIDs are of
+/// different subnets.
 infiniband_path path_between(unsigned port, const peer& from, const peer& to);
 /// Returns the smaller of the MTUs of two peers. If a peer did not give its MTU, returns the other.
 layouts::ib_mtu path_mtu_of(layouts::ib_mtu a, layouts::ib_mtu b);
