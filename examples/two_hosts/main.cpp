@@ -6,8 +6,9 @@
 // prints a line with its address and reads the other host's line from its standard input. Copy the
 // lines by hand, or use a pipe:
 //   mkfifo back; two_hosts 0000:03:00.0 <back | ssh there two_hosts 0000:03:00.0 >back
-// The result is written to standard error. If there is no subnet manager, the second argument is
-// the LID of the port. With two adapters and two LIDs as arguments, one process is both hosts.
+// The result is written to standard error. On Ethernet each port has its link-local address. If an
+// InfiniBand port has no subnet manager, the second argument is the LID of the port. With two
+// adapters and two LIDs as arguments, one process is both hosts.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -38,7 +39,13 @@ struct side {
 
 /// Creates the queue pair and posts its receives. After this the other side may send.
 status open(side& s) {
-  if (s.lid != 0) FREEHCA_TRY(take_lid(s.session, s.lid));
+  const port_attributes& port = s.hca.hardware().port(1);
+  if (port.link_layer == layouts::port_type::ethernet) {
+    FREEHCA_TRY(s.session.wait(s.hca.open_ethernet()));
+    while (s.hca.up() && !port.active()) s.session.turn();
+  } else if (s.lid != 0) {
+    FREEHCA_TRY(take_lid(s.session, s.lid));
+  }
   FREEHCA_GET(s.memory, s.session.wait(s.hca.allocate(2 * count * slot)));
   FREEHCA_GET(s.ud, s.session.wait(s.hca.open_ud()));
   for (unsigned i = 0; i < count; ++i) {
@@ -51,7 +58,7 @@ status open(side& s) {
 /// The byte that fills datagram `number` of the port `of`. It differs from datagram to datagram and
 /// from port to port.
 int filling(const easy::peer& of, std::uint64_t number) {
-  return static_cast<int>(of.lid * count + number) & 0xff;
+  return static_cast<int>((of.lid + of.mac) * count + number) & 0xff;
 }
 
 status send(side& s, const easy::peer& to) {

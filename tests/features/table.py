@@ -493,6 +493,10 @@ FEATURES = (
     Feature("paths_of_a_wrong_kind", "A path that the port does not have is refused at once.",
             "roce_refusals.an_infiniband_port_has_no_roce", NO_ETHERNET_OVER_VFIO,
             NO_ETHERNET_JUDGE, ("none: it sends nothing",)),
+    Feature("easy_on_ethernet", "The facade connects on either link layer by the same calls.",
+            "either_link_layer.one_program_connects_by_each_kind_of_address_and_version",
+            NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
+            ("none: it sends what port_addresses and roce_connections send",)),
     # Programs.
     Feature("owners", "Threads have objects of their own and move data side by side.",
             "owners.make_objects_and_move_data_each_by_itself", "hcactl_threads",

@@ -31,10 +31,9 @@ status adapter::open(const setup& given) {
 result<queues::address> adapter::address_of(const connection& from, const peer& to) {
   const connection_object* const p = find(from);
   if (p == nullptr) return status(driver_error::stale_handle);
-  if (!share_partition(from.self, to)) return status(driver_error::bad_argument);
-  const address_attributes path = path_between(p->port, from.self, to);
+  FREEHCA_TRY(check_peers(from.self, to, verbs_.refused()));
   queues::address address;
-  FREEHCA_TRY(write_address(verbs_, domain_, path, address));
+  FREEHCA_TRY(write_address(verbs_, domain_, p->path(from.self, to), address));
   return address;
 }
 

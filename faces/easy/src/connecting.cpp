@@ -31,6 +31,25 @@ bool share_partition(const peer& a, const peer& b) {
   return ((a.pkey ^ b.pkey) & ~full & 0xffff) == 0 && ((a.pkey | b.pkey) & full) != 0;
 }
 
+status check_peers(const peer& from, const peer& to, refused_attribute& note) {
+  if (!share_partition(from, to)) return driver_error::bad_argument;
+  if (from.type != to.type)
+    return note.refuse(attribute_id::link_layer, static_cast<unsigned>(to.type),
+                       static_cast<unsigned>(from.type));
+  return from.vlan == to.vlan ? status() : note.refuse(attribute_id::vlan, to.vlan, from.vlan);
+}
+
+address_attributes connection_object::path(const peer& from, const peer& to) const {
+  address_attributes a = route;
+  roce_path* const r = a.roce();
+  if (r == nullptr) return path_between(a.port(), from, to);
+  r->dmac = to.mac;
+  r->vlan = to.vlan;
+  r->priority = to.sl;
+  r->dgid = to.gid;
+  return a;
+}
+
 void connecting::start(adapter& hca, const connection& what, const peer& to) {
   if (!startable()) return;
   if (!hca.up()) return refuse(hca, driver_error::bad_state);
@@ -38,8 +57,10 @@ void connecting::start(adapter& hca, const connection& what, const peer& to) {
   if (p == nullptr) return;
   const queue_pair* const pair = hca.objects().find(p->pair);
   if (pair == nullptr) return refuse(hca, driver_error::stale_handle);
-  if (pair->service->code != layouts::qp_service::rc || !share_partition(what.self, to))
+  if (pair->service->code != layouts::qp_service::rc)
     return refuse(hca, driver_error::bad_argument);
+  if (const status s = check_peers(what.self, to, hca.objects().refused()); !s.ok())
+    return refuse(hca, s);
   pair_handle = p->pair;
   // The attributes of INIT are those that open_rc() gave the queue pair.
   settings.pkey_index = pair->pkey_index;
@@ -47,13 +68,13 @@ void connecting::start(adapter& hca, const connection& what, const peer& to) {
   settings.remote_write = pair->remote_write;
   settings.remote_atomic = pair->remote_atomic;
   // The present MTU of the port. A subnet manager may have changed it since open_rc().
-  settings.path_mtu = path_mtu_of(hca.hardware().port(p->port).active_mtu, to.mtu);
+  settings.path_mtu = path_mtu_of(hca.hardware().port(p->route.port()).active_mtu, to.mtu);
   settings.min_rnr_timer = 12;  // 0.64 ms
   settings.remote_qpn = to.qpn;
   settings.receive_psn = to.psn;
   settings.send_psn = what.self.psn;
   settings.reads_as_responder = settings.reads_as_requester = 4;
-  settings.address = path_between(p->port, what.self, to);
+  settings.address = p->path(what.self, to);
   const bool fresh = pair->qp_state == qp_state::init && !pair->state_unknown;
   const bool blank = pair->qp_state == qp_state::reset && !pair->state_unknown;
   begin_on(hca, *p, &advance);

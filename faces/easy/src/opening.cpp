@@ -39,16 +39,23 @@ void opening::start(adapter& hca, layouts::qp_service service, const connection_
   if (options.port < 1 || options.port > adapter.capabilities().ports)
     return refuse(hca, driver_error::bad_argument);
   const port_attributes& port = adapter.port(options.port);
-  if (port.link_layer != layouts::port_type::ib) return refuse(hca, driver_error::unsupported);
-  if (options.sl > most_service_level || options.pkey_index >= port.pkey_table_length)
-    return refuse(hca, driver_error::bad_argument);
-  if (!port.active()) return refuse(hca, driver_error::bad_state);
-  const auto completions = completions_for(service, options);
-  if (!completions.ok()) return refuse(hca, completions.error());
   how_ = options;
   service_ = service;
   made_ = 0;
   subject = {};
+  route_ = infiniband_path{.port = options.port};
+  result_value.self = {};
+  if (port.link_layer != layouts::port_type::ib) {
+    const status s =
+        hca.ethernet_ != nullptr ? hca.ethernet_(hca, *this) : driver_error::unsupported;
+    if (!s.ok()) return refuse(hca, s);
+  } else if (options.sl > most_service_level || options.pkey_index >= port.pkey_table_length) {
+    return refuse(hca, driver_error::bad_argument);
+  } else if (!port.active()) {
+    return refuse(hca, driver_error::bad_state);
+  }
+  const auto completions = completions_for(service, options);
+  if (!completions.ok()) return refuse(hca, completions.error());
   begin_in(hca, &advance);
   // A completion context with an event owner does not report to the control owner.
   unsigned context = 0;
@@ -90,11 +97,25 @@ status opening::go_on(connection_object& of) {
                          .gather = how_.entries,
                          .scatter = how_.entries,
                          .inline_bytes = how_.inline_bytes});
-  } else if (made_ == 2) {
+  } else if (made_ == 2 && route_.infiniband() != nullptr) {
     part(pkeys_).start(owner().hardware().commands(), how_.port, how_.pkey_index / pkeys_of_block);
-  } else if (made_ == 3) {
-    FREEHCA_TRY(describe());
-    of.port = how_.port;
+  } else if (made_ <= 3) {
+    made_ = 3;
+    if (route_.infiniband() != nullptr) FREEHCA_TRY(describe());
+    const device& adapter = owner().hardware();
+    peer& self = result_value.self;
+    of.route = settings.address = route_;
+    self.qpn = qpn_of(objects, pair_handle);
+    self.psn = first_psn(adapter.platform().now(), self.qpn);
+    self.qkey = how_.qkey;
+    self.mtu = adapter.port(how_.port).active_mtu;
+    self.sl = how_.sl;
+    settings.remote_read = has(how_.allowed, rights::remote_read);
+    settings.remote_write = has(how_.allowed, rights::remote_write);
+    settings.remote_atomic = has(how_.allowed, rights::remote_atomic);
+    settings.qkey = how_.qkey;
+    settings.send_psn = self.psn;
+    settings.pkey_index = how_.pkey_index;
     move(qp_state::init);
   } else if (service_ == layouts::qp_service::ud && target != qp_state::rts) {
     // A queue pair for datagrams goes on to RTS, because it needs no peer.
@@ -109,26 +130,13 @@ status opening::go_on(connection_object& of) {
 }
 
 status opening::describe() {
-  const device& adapter = owner().hardware();
-  const port_attributes& port = adapter.port(how_.port);
+  const port_attributes& port = owner().hardware().port(how_.port);
   peer& self = result_value.self;
   self.pkey = pkeys_.pkey(how_.pkey_index % pkeys_of_block);
   // The entry of the table is empty. No packet would belong to this connection (IBTA 10.9.1).
   if ((self.pkey & 0x7fff) == 0) return driver_error::bad_argument;
-  self.qpn = qpn_of(owner().objects(), pair_handle);
-  self.psn = first_psn(adapter.platform().now(), self.qpn);
   self.lid = port.lid;
   self.gid = gid_of(port.subnet_prefix, port.guid);
-  self.qkey = how_.qkey;
-  self.mtu = port.active_mtu;
-  self.sl = how_.sl;
-  settings.remote_read = has(how_.allowed, rights::remote_read);
-  settings.remote_write = has(how_.allowed, rights::remote_write);
-  settings.remote_atomic = has(how_.allowed, rights::remote_atomic);
-  settings.qkey = how_.qkey;
-  settings.send_psn = self.psn;
-  settings.pkey_index = how_.pkey_index;
-  settings.address = infiniband_path{.port = how_.port};
   return {};
 }
 

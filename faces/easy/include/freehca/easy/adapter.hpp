@@ -110,9 +110,20 @@ class adapter {
   /// stays as it was.
   releasing release(const memory& what) { return {*this, what}; }
 
+  /// Gives an Ethernet port its addresses and opens it. bring_up() opens InfiniBand ports only. On
+  /// an open port only the addresses change. Those that connections use must keep their places. The
+  /// outcomes are those of set_port_addresses and port_operation, and driver_error::bad_argument
+  /// (more than ethernet_options::most_addresses).
+  opening_port open_ethernet(unsigned port = 1, const ethernet_options& options = {}) {
+    return {*this, port, options};
+  }
+
   /// Opens a reliable connection, which waits for connect(). Receives may be posted to it. Further
-  /// errors: driver_error::bad_state (the port is not active), ::bad_argument (the P_Key table has
-  /// no P_Key at the index).
+  /// errors: driver_error::bad_state (the port is not active, or the Ethernet port is not open),
+  /// ::bad_argument (the P_Key table has no P_Key at the index, or the Ethernet port does not have
+  /// the address or the priority), ::unsupported (open_ethernet() was never called, or the device
+  /// does not have the version of RoCE). A VLAN that the port does not have is refused by connect()
+  /// and address_of().
   opening open_rc(const connection_options& options = {}) {
     return {*this, layouts::qp_service::rc, options};
   }
@@ -121,9 +132,9 @@ class adapter {
   opening open_ud(const connection_options& options = {}) {
     return {*this, layouts::qp_service::ud, options};
   }
-  /// Connects to the peer. Packets are as large as both sides take. They have a GRH if the GID of
-  /// the peer is of another subnet. Further error: driver_error::bad_argument (the peer is in
-  /// another partition). If the connection was connected before, or has failed, it begins again and
+  /// Connects to the peer. Packets are as large as both sides take. On InfiniBand they have a GRH
+  /// if the GID of the peer is of another subnet. Further error: driver_error::bad_argument (see
+  /// check_peers()). If the connection was connected before, or has failed, it begins again and
   /// its receives are dropped. If connect() fails, it leaves the connection in the state after
   /// open_rc(), except for a transition that was not answered.
   connecting connect(const connection& what, const peer& to) { return {*this, what, to}; }
@@ -164,6 +175,7 @@ class adapter {
   friend class tearing_down;
   friend class allocating;
   friend class opening;
+  friend class opening_port;
   friend class next_completion;
   /// The stages of a teardown. In `objects`, connections and memories are taken back if the
   /// teardown is orderly. In `device`, the device goes down.
@@ -197,6 +209,12 @@ class adapter {
   status open_objects();
   status close_objects();
 
+  struct ethernet_port {
+    std::uint64_t mac = 0;
+    gid addresses[ethernet_options::most_addresses];
+    unsigned address_entries = 0;
+  };
+
   setup setup_;                   // behind open(): the storage is that of the verbs object
   list<memory_object> memories_;  // in the order of their making
   list<connection_object, adapter> connections_;      // the same
@@ -205,6 +223,9 @@ class adapter {
   device device_;
   verbs verbs_;
   pd_handle domain_{};
+  ethernet_port ethernet_ports_[most_ports];
+  // Null until open_ethernet(), so that a program without it links nothing of Ethernet.
+  status (*ethernet_)(adapter& hca, opening& to) = nullptr;
   stage stage_ = stage::none;
   bool orderly_ = false;
   tearing_down* ending_ = nullptr;  // the operation that waits for the teardown

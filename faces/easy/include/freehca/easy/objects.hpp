@@ -16,6 +16,7 @@ namespace freehca::easy {
 
 class adapter;
 class next_completion;
+struct peer;
 
 struct memory_object;
 struct memory_attributes : memory_region_attributes {
@@ -48,13 +49,14 @@ struct memory_object : memory_region {
 struct connection_object : completion_queue, list_place<adapter>, list_place<next_completion> {
   using stands_in_for = completion_queue;
 
-  qp_handle pair{};        ///< until it is made: the default handle
-  unsigned port = 1;       ///< of the device
-  bool worked_on = false;  ///< a sequence makes, changes or closes the connection
+  qp_handle pair{};            ///< until it is made: the default handle
+  address_attributes route{};  ///< the path without what the peer decides
+  bool worked_on = false;      ///< a sequence makes, changes or closes the connection
   list<next_completion> waiting;
 
   /// Returns the object that is destroyed next: the queue pair, then the completion queue.
   device_object& last_made(const verbs& in);
+  address_attributes path(const peer& from, const peer& to) const;
   /// Gives completions to the operations that wait. Arms the queue if some of them still wait.
   /// Returns the number of completions.
   unsigned look(verbs& in);

@@ -14,6 +14,8 @@
 #include <freehca/easy/sequence.hpp>
 #include <freehca/easy/values.hpp>
 #include <freehca/hca/objects/creation.hpp>
+#include <freehca/hca/port_addresses.hpp>
+#include <freehca/hca/port_operation.hpp>
 #include <freehca/hca/ports.hpp>
 
 namespace freehca::easy {
@@ -117,6 +119,27 @@ class moving : public sequence {
   modify_queue_pair modification;
 };
 
+/// Writes the tables of an Ethernet port, then opens the port.
+class opening_port : public facade_operation<opening_port, sequence> {
+ public:
+  opening_port() = default;
+  ~opening_port() { drop(); }
+  opening_port(adapter& hca, unsigned port, const ethernet_options& options) {
+    start(hca, port, options);
+  }
+  void start(adapter& hca, unsigned port, const ethernet_options& options);
+
+ private:
+  static void advance(stepper& self, status outcome) noexcept;
+
+  unsigned port_ = 0, count_ = 0;
+  bool written_ = false;  // the tables
+  std::uint64_t mac_ = 0;
+  port_gid gids_[2 * ethernet_options::most_addresses];  // each address by RoCE v1, then by v2
+  set_port_addresses tables_;
+  port_operation open_;
+};
+
 class opening : public bringing<opening, connection, moving> {
  public:
   opening() = default;
@@ -127,11 +150,14 @@ class opening : public bringing<opening, connection, moving> {
   void start(adapter& hca, layouts::qp_service service, const connection_options& options);
 
  private:
+  friend class opening_port;
   static void advance(stepper& self, status outcome) noexcept;
   /// Starts the next part, or ends the sequence. Error: that of describe().
   status go_on(connection_object& of);
-  /// Sets what the peer and the queue pair need. Error: driver_error::bad_argument (no P_Key).
+  /// Sets what a peer on InfiniBand needs. Error: driver_error::bad_argument (no P_Key).
   status describe();
+  /// The same on Ethernet. Errors: those of adapter::open_rc().
+  static status describe_ethernet(adapter& hca, opening& to);
   /// Closes the connection, and then ends the sequence with `why`. If the sequence is being
   /// destroyed, it ends at once, and the adapter closes the connection.
   void undo(status why);
@@ -139,6 +165,7 @@ class opening : public bringing<opening, connection, moving> {
   connection_options how_;
   layouts::qp_service service_{};
   unsigned made_ = 0;  // the number of parts that have succeeded
+  address_attributes route_{};
   create_object<connection_object> create_completions_;
   create_queue_pair create_pair_;
   pkey_query pkeys_;

@@ -89,6 +89,21 @@ layouts::ib_mtu path_mtu_of(layouts::ib_mtu a, layouts::ib_mtu b);
 /// True if both peers are members of one partition and not both are limited members (IBTA 10.9.3).
 /// If a peer did not give its partition, it counts as a member.
 bool share_partition(const peer& a, const peer& b);
+/// Checks that the peers can reach each other: they share a partition, their GIDs have one type,
+/// and their frames one VLAN. Error: driver_error::bad_argument, noted as attribute_id::link_layer
+/// or ::vlan if it is not the partition.
+status check_peers(const peer& from, const peer& to, refused_attribute& note);
+
+/// The addresses of an Ethernet port.
+struct ethernet_options {
+  static constexpr unsigned most_addresses = 8;
+
+  std::uint64_t mac = 0;                 ///< see port_addresses; 0: the MAC of the port
+  const gid* addresses = nullptr;        ///< IPv6 addresses, and IPv4 addresses by gid_of_ipv4()
+  unsigned address_entries = 0;          ///< 0: the link-local address of the MAC alone
+  const std::uint16_t* vlans = nullptr;  ///< see port_addresses; until the operation is done
+  unsigned vlan_entries = 0;
+};
 
 struct connection_options {
   unsigned port = 1;
@@ -98,8 +113,12 @@ struct connection_options {
   std::uint32_t inline_bytes = 0;
   rights allowed = rights::all;  ///< of the peer, in memory that allows the same
   std::uint32_t qkey = 0x1ee7;   ///< of datagrams
-  std::uint8_t sl = 0;           ///< service level by which the peer sends
-  std::uint16_t pkey_index = 0;  ///< in the P_Key table of the port
+  std::uint8_t sl = 0;           ///< service level by which the peer sends; Ethernet: the priority
+  std::uint16_t pkey_index = 0;  ///< in the P_Key table of the port; Ethernet: 0
+  // Ethernet. Both sides must have the same version, kind of address (IPv4 or IPv6) and VLAN.
+  unsigned address = 0;  ///< the place in ethernet_options::addresses
+  roce_version version = roce_version::v2;
+  std::uint16_t vlan = no_vlan;
 };
 
 /// A queue pair with its own completion queue, for sends and receives.
