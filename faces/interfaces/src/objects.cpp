@@ -101,7 +101,7 @@ requires(!device_kind<K>) status destroy_now(verbs& in, handle<K> which) {
 #define ROW(space, name) ROW_AT(name, space::name)
 
 constexpr auto path_rows = [] {
-  // address_attributes begins with it. Lists have no attributes of RoCE yet.
+  // address_attributes begins with it.
   using attributes = infiniband_path;
   return attributes_of<attributes>(
       {ROW(path, port), ROW(path, dlid), ROW(path, sl), ROW(path, path_bits),
@@ -109,10 +109,42 @@ constexpr auto path_rows = [] {
        ROW(path, hop_limit), ROW(path, traffic_class), ROW(path, flow_label), ROW(path, dgid)});
 }();
 
+constexpr auto roce_rows = [] {
+  // address_attributes begins with it too.
+  using attributes = roce_path;
+  return attributes_of<attributes>(
+      {ROW(path, port), ROW(path, dmac), ROW(path, vlan), ROW(path, priority),
+       ROW(path, static_rate), ROW(path, sgid_index), required(ROW(path, mac_index)),
+       ROW(path, hop_limit), ROW(path, traffic_class), ROW(path, flow_label), ROW(path, dgid)});
+}();
+
+/// The rows of a struct with a path: those on InfiniBand, and those by RoCE.
+template <class S, std::size_t N>
+struct rows_with_path {
+  attribute_table<S, N + sizeof(path_rows) / sizeof(attribute_row)> infiniband;
+  attribute_table<S, N + sizeof(roce_rows) / sizeof(attribute_row)> roce;
+};
+template <class S, std::size_t N>
+consteval rows_with_path<S, N> with_path(const attribute_table<S, N>& rows) {
+  return {rows.with(offsetof(S, address), path_rows), rows.with(offsetof(S, address), roce_rows)};
+}
+
+template <class S, std::size_t N>
+status read(const attribute_list& from, const rows_with_path<S, N>& known, S& to) {
+  for (std::uint64_t i = 0; from.first != nullptr && i < from.count; ++i) {
+    const attribute& a = from.first[i];
+    // With another flag, the entry is unknown.
+    if (a.identifier != path::mac_index.identifier || (a.flags & ~attribute::mandatory) != 0)
+      continue;
+    to.address = roce_path{};
+    return read(from, known.roce, to);
+  }
+  return read(from, known.infiniband, to);
+}
+
 constexpr auto address_rows = [] {
   using attributes = address_handle_attributes;
-  return attributes_of<attributes>({required(ROW_AT(pd, ah::domain))})
-      .with(offsetof(attributes, address), path_rows);
+  return with_path(attributes_of<attributes>({required(ROW_AT(pd, ah::domain))}));
 }();
 
 constexpr auto completion_queue_rows = [] {
@@ -137,13 +169,12 @@ constexpr auto queue_pair_rows = [] {
 
 constexpr auto connection_rows = [] {
   using attributes = connection_attributes;
-  return attributes_of<attributes>(
-             {ROW(qp, pkey_index), ROW(qp, remote_read), ROW(qp, remote_write),
-              ROW(qp, remote_atomic), ROW(qp, qkey), ROW(qp, path_mtu), ROW(qp, min_rnr_timer),
-              ROW(qp, remote_qpn), ROW(qp, receive_psn), ROW(qp, reads_as_responder),
-              ROW(qp, send_psn), ROW(qp, reads_as_requester), ROW(qp, retry_count),
-              ROW(qp, rnr_retry), ROW(qp, ack_timeout), ROW(qp, log_ack_request)})
-      .with(offsetof(attributes, address), path_rows);
+  return with_path(attributes_of<attributes>(
+      {ROW(qp, pkey_index), ROW(qp, remote_read), ROW(qp, remote_write), ROW(qp, remote_atomic),
+       ROW(qp, qkey), ROW(qp, path_mtu), ROW(qp, min_rnr_timer), ROW(qp, remote_qpn),
+       ROW(qp, receive_psn), ROW(qp, reads_as_responder), ROW(qp, send_psn),
+       ROW(qp, reads_as_requester), ROW(qp, retry_count), ROW(qp, rnr_retry), ROW(qp, ack_timeout),
+       ROW(qp, log_ack_request)}));
 }();
 
 /// A memory region, as an attribute list has it.

@@ -55,7 +55,8 @@ status refusal(driver_error why, unsigned identifier) {
 constexpr attribute unheard_of{0x7fff, attribute::mandatory, 4, 1};
 
 struct interfaces_test : ::testing::Test {
-  verbs_rig rig{exact()};
+  explicit interfaces_test(const rig_options& how = exact()) : rig(how) {}
+  verbs_rig rig;
   protection_domain_interface domains;
   address_handle_interface addresses;
   memory_region_interface regions;
@@ -197,6 +198,134 @@ TEST_F(interfaces_test, an_address_handle_says_what_its_list_says) {
   EXPECT_TRUE(domains.destroy(rig.objects, pd).is(driver_error::busy));
   EXPECT_TRUE(addresses.destroy(rig.objects, made).ok());
   EXPECT_TRUE(addresses.destroy(rig.objects, made).is(driver_error::stale_handle));
+  EXPECT_TRUE(domains.destroy(rig.objects, pd).ok());
+}
+
+rig_options on_ethernet() {
+  rig_options how = exact();
+  how.machine.model.link[0] = model::link_layer::ethernet;
+  return how;
+}
+
+struct interfaces_on_ethernet : interfaces_test {
+  interfaces_on_ethernet() : interfaces_test(on_ethernet()) {}
+  void SetUp() override {
+    set_port_addresses set;
+    set.start(rig.adapter, 1, {macs, 2, vlans, 1, gids, 2});
+    ASSERT_TRUE(rig.await(set).ok());
+    interfaces_test::SetUp();
+  }
+  static constexpr std::uint64_t mac = 0x0002'c900'0010, macs[] = {0, mac};
+  static constexpr std::uint16_t vlans[] = {0x123};
+  const port_gid gids[2] = {{gid_of_mac(mac), roce_version::v1},
+                            {gid_of_ipv4(0x0a000001), roce_version::v2}};
+  const gid peer = gid_of_ipv4(0x0a000002), peer_of_v1 = gid_of_mac(mac + 1);
+};
+
+TEST_F(interfaces_on_ethernet, an_address_handle_by_roce_says_what_its_list_says) {
+  const pd_handle pd = domain();
+  ah_handle made;
+  using rows = layouts::address_vector_rows;
+  ASSERT_TRUE(addresses
+                  .create(rig.objects,
+                          {ah::domain(pd), path::port(1), path::mac_index(1), path::dmac(mac + 1),
+                           path::vlan(0x123), path::priority(5), path::sgid_index(1),
+                           path::hop_limit(33), path::traffic_class(8), path::dgid(peer)},
+                          made)
+                  .ok());
+  const queues::address& at = rig.objects.find(made)->address;
+  EXPECT_EQ(at.vlan_and_mac, (5ull << 13 | 0x123) << 48 | (mac + 1));
+  EXPECT_EQ(at.vector.get<&rows::mgid_index>(), 1u);
+  EXPECT_EQ(at.vector.get<&rows::hop_limit>(), 33u);
+  EXPECT_EQ(at.vector.get<&rows::tclass>(), 8u);
+  EXPECT_EQ(at.vector.bytes_of<&rows::dgid>()[15], std::byte{2});
+  EXPECT_TRUE(addresses.destroy(rig.objects, made).ok());
+
+  // The defaults are those of roce_path.
+  ASSERT_TRUE(addresses
+                  .create(rig.objects,
+                          {ah::domain(pd), path::dmac(mac + 1), path::dgid(peer_of_v1),
+                           optional(path::mac_index(1))},
+                          made)
+                  .ok());
+  const queues::address& plain = rig.objects.find(made)->address;
+  EXPECT_EQ(plain.vlan_and_mac, 0xffffull << 48 | (mac + 1));
+  EXPECT_EQ(plain.vector.get<&rows::hop_limit>(), roce_path{}.hop_limit);
+  EXPECT_TRUE(addresses.destroy(rig.objects, made).ok());
+  EXPECT_TRUE(domains.destroy(rig.objects, pd).ok());
+}
+
+TEST_F(interfaces_on_ethernet, a_queue_pair_has_the_path_of_its_list) {
+  verbs& objects = rig.objects;
+  const pd_handle pd = domain();
+  const cq_handle queue = completion_queue();
+  ASSERT_TRUE(outcome(pairs.create(objects, room,
+                                   {qp::domain(pd), qp::send_cq(queue), qp::receive_cq(queue),
+                                    qp::sends(4)}))
+                  .ok());
+  const qp_handle pair = pairs.made(room);
+  const attribute way[] = {path::mac_index(1), path::dmac(mac + 1),
+                           path::vlan(0x123),  path::sgid_index(1),
+                           path::dgid(peer),   qp::remote_qpn(pairs.number(objects, pair))};
+  for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
+    const status s = outcome(pairs.modify(objects, room, pair, to, way));
+    ASSERT_TRUE(s.ok()) << words(s);
+  }
+  query_queue_pair q;
+  q.start(objects, pair);
+  ASSERT_TRUE(rig.await(q).ok());
+  const auto c = q.context();
+  using l = layouts::primary_path;
+  EXPECT_EQ(c.get<&l::link_type>(), layouts::path_link::ethernet);
+  EXPECT_EQ(c.get<&l::my_lid_smac_idx>(), 1u);
+  EXPECT_EQ(c.get<&l::mgid_index>(), 1u);
+  EXPECT_EQ(c.get<&l::dmac>(), mac + 1);
+  EXPECT_TRUE(c.get<&l::fvl>());
+  EXPECT_EQ(c.get<&layouts::qpc::roce>(), layouts::roce_mode::v2);
+  destroy(pairs, pair);
+  destroy(completions, queue);
+  EXPECT_TRUE(domains.destroy(objects, pd).ok());
+}
+
+TEST_F(interfaces_on_ethernet, a_list_has_attributes_of_one_link_layer) {
+  const pd_handle pd = domain();
+  ah_handle made;
+  const auto refused = [&](const attribute_list& list, status why) {
+    const status s = addresses.create(rig.objects, list, made);
+    EXPECT_EQ(s, why) << words(s);
+    EXPECT_FALSE(made);
+  };
+  const auto unknown = [](unsigned identifier) {
+    return refusal(driver_error::unknown_attribute, identifier);
+  };
+  const attribute index = path::mac_index(1), to = path::dmac(mac + 1), of = ah::domain(pd);
+  refused({of, to, path::dgid(peer)}, unknown(0x050e));
+  refused({of, path::dlid(1), path::vlan(0x123)}, unknown(0x050f));
+  refused({of, path::dlid(1), path::priority(1)}, unknown(0x0510));
+  refused({of, index, to, path::dlid(1)}, unknown(0x0502));
+  refused({of, path::sl(1), to, index}, unknown(0x0503));
+  refused({of, index, path::path_bits(1)}, unknown(0x0504));
+  refused({of, index, path::force_loopback(true)}, unknown(0x0506));
+  refused({of, index, path::global(true)}, unknown(0x0507));
+  refused({of, index, to, index}, refusal(driver_error::repeated_attribute, 0x050d));
+  refused({index, to}, refusal(driver_error::missing_attribute, 0x0001));
+  attribute other_flag = index;
+  other_flag.flags |= 0x8000;
+  refused({of, other_flag, to}, unknown(0x050d));
+  attribute wide = index;
+  wide.bytes = 2;
+  refused({of, wide, to}, refusal(driver_error::wrong_size, 0x050d));
+  // An InfiniBand path on an Ethernet port, and values that the port does not have.
+  const auto refused_path = [&](const attribute_list& list, attribute_id what) {
+    refused(list, driver_error::bad_argument);
+    EXPECT_EQ(rig.objects.refused().what, what);
+  };
+  refused_path({of, path::dlid(1)}, attribute_id::link_layer);
+  refused_path({of, index, to, path::port(2)}, attribute_id::link_layer);
+  refused_path({of, index, path::dgid(peer_of_v1)}, attribute_id::dmac);
+  refused_path({of, index, to, path::vlan(9), path::dgid(peer_of_v1)}, attribute_id::vlan);
+  refused_path({of, index, to, path::priority(8)}, attribute_id::priority);
+  refused_path({of, index, to, path::sgid_index(1)}, attribute_id::dgid);
   EXPECT_TRUE(domains.destroy(rig.objects, pd).ok());
 }
 

@@ -47,7 +47,9 @@ struct protection_domain_interface {
 };
 
 /// The path to the peer. Address handles use these attributes, and queue pairs use them from INIT
-/// on. Default: 1 for the port, 0 or false for the others.
+/// on. Default on InfiniBand: 1 for the port, 0 or false for the others. A list with mac_index has
+/// a path by RoCE. Then the attributes of RoCE are known, with the defaults of roce_path, and those
+/// of InfiniBand alone are not.
 namespace path {
 inline constexpr attribute_name<std::uint32_t> port{0x0501};
 inline constexpr attribute_name<std::uint16_t> dlid{0x0502};
@@ -60,6 +62,11 @@ inline constexpr attribute_name<std::uint8_t> traffic_class{0x050a};
 inline constexpr attribute_name<std::uint32_t> flow_label{0x050b};
 /// 16 bytes in wire order. The entry points to them.
 inline constexpr attribute_name<gid> dgid{0x050c};
+/// RoCE alone, see roce_path. Of InfiniBand alone are dlid, sl, path_bits, force_loopback, global.
+inline constexpr attribute_name<std::uint8_t> mac_index{0x050d};
+inline constexpr attribute_name<std::uint64_t> dmac{0x050e};
+inline constexpr attribute_name<std::uint16_t> vlan{0x050f};
+inline constexpr attribute_name<std::uint8_t> priority{0x0510};
 }  // namespace path
 
 struct address_handle;
