@@ -128,15 +128,15 @@ status device::steps::wait_for_ports(device& d) {
     switch (d.sequence_.phase) {
       case begin:
         d.sequence_.since = d.setup_.platform.now();
-        if (!next_infiniband_port(d)) return {};
         d.node_query_.restart();
-        d.node_query_.start(d.control_.commands, d.sequence_.item + 1,
-                            layouts::smp_attribute::node_info);
+        // An Ethernet port answers as well (Linux 6.1 hw/mlx4/main.c init_node_data).
+        d.node_query_.start(d.control_.commands, 1, layouts::smp_attribute::node_info);
         return d.sequence_.await(node_known, d.node_query_);
       case node_known: {
         const auto node = d.node_query_.attribute<layouts::node_info>();
         d.info_.node_guid = node.get<&layouts::node_info::node_guid>();
         d.info_.system_image_guid = node.get<&layouts::node_info::system_image_guid>();
+        if (!next_infiniband_port(d)) return {};
         return start_guid_query(d, guid_known);
       }
       case guid_known:

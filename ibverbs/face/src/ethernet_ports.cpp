@@ -56,7 +56,9 @@ status open_ethernet_port(engine& of, unsigned port, const std::optional<gid>& i
   tables.mac = can.raw_port[port - 1].get<&layouts::query_port::mac>();
   tables.gids = gids_of_port(tables.mac, ip, can.has(layouts::bmme_flag::roce_v1_v2));
   tables.pkeys = {default_pkey};
-  tables.network_device = "freehca0eth" + std::to_string(port);
+  // Programs ask the kernel about the device that the files name. The loopback device is on every
+  // host.
+  tables.network_device = "lo";
   set_port_addresses set;
   set.start(of.hardware(), port,
             {.macs = &tables.mac,

@@ -287,5 +287,18 @@ TEST_F(old_adapter, opens_an_ethernet_port) {
   EXPECT_EQ(port().active_mtu, ib_mtu::mtu_1024);
 }
 
+TEST(ethernet_adapter, knows_its_guid_without_an_infiniband_port) {
+  in_process::machine_options how;
+  how.model.ports = 1;
+  how.model.link[0] = model::link_layer::ethernet;
+  testing::device_rig rig(how);
+  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+  ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+  EXPECT_EQ(rig.adapter.info().node_guid, how.model.node_guid);
+  EXPECT_EQ(rig.adapter.info().system_image_guid, how.model.node_guid + 3);
+  EXPECT_TRUE(rig.tear_down().ok());
+  EXPECT_EQ(rig.machine.adapter().complaints(), 0u) << rig.complaints();
+}
+
 }  // namespace
 }  // namespace freehca::ethernet_port_tests
