@@ -30,7 +30,10 @@ Each row is a feature of the driver, with what tests it:
   the feature uses.
 
 `./dev test --feature NAME` runs the tests of a row. `tests/features/features.py --write` makes this
-page of `tests/features/table.py`. A test compares the table with the driver's sources: it fails if
+page of `tests/features/table.py`. `tests/features/taken_away.py` takes each command, transition,
+request and event of a row away from the modelled adapter: the tests of the rows that use it have to
+fail, and no others. `./dev test` does so with five drawn rows, and `./dev test long` with all. A
+test compares the table with the driver's sources: it fails if
 no row names a command, transition, request, completion opcode or event of the sources.
 """
 

@@ -50,7 +50,7 @@ OF_TIER = {
         [
             *("host programs", "host-asan build", "host test programs", "threads build"),
             *("fuzz build", "package", "demo vfio-user", "killed often", "host-asan tests"),
-            *("host tests", "threads", "fuzz", "mutants"),
+            *("host tests", "threads", "fuzz", "mutants", "features"),
         ],
     ),
     "unit": (["build", "clang", "cross", "capture", "tests"], ["host build", "unit"]),
@@ -82,7 +82,7 @@ OF_TIER = {
             *("host test programs", "fuzz build", "cross", "trixie", "incoherent images"),
             *("fuzz minutes", "killed very often", "incoherent", "long", "model page"),
             *("threads build", "threads minutes", "programs at length", "release", "all mutants"),
-            *("demo vfio-user, built", "headers alone"),
+            *("demo vfio-user, built", "headers alone", "all features"),
         ],
     ),
 }
@@ -98,6 +98,8 @@ def all_stages(tiers):
     hcactl = PROGRAMS / "vfio_host" / "hcactl-vfio-user"
     killed_often = ROOT / "tests" / "vfio_user" / "killed_often.py"
     mutants = ROOT / "tests" / "mutants" / "mutants.py"
+    taken_away = ROOT / "tests" / "features" / "taken_away.py"
+    driver_tests = PROGRAMS / "tests" / "model" / "driver" / "freehca_driver_tests"
     model_tests = PROGRAMS / "tests" / "model" / "freehca_model_tests"
     thread_tests = ROOT / "build" / "host-clang-tsan" / "tests" / "threads" / "freehca_thread_tests"
     return [
@@ -150,6 +152,10 @@ def all_stages(tiers):
               needs=["host test programs"], stage="mutants"),
         check("mutants: all", mutants, "--all",
               needs=["host test programs"], stage="all mutants"),
+        check("features: five taken away", taken_away, driver_tests, "--draw", 5,
+              needs=["host test programs"], stage="features"),
+        check("features: all taken away", taken_away, driver_tests,
+              needs=["host test programs"], stage="all features"),
         Stage("long", "tests", [str(ROOT / "tests/guest/run_cases.py"), "long"], guests),
         check("layering: headers alone, clang++",
               "python3", ROOT / "tests/layering/headers_alone.py", ROOT, "clang++",

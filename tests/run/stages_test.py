@@ -184,7 +184,7 @@ class Plan(unittest.TestCase):
         names = [stage.name for stage in plan.stages_of(list(plan.DEFAULT), whole=True)]
         for name in (
             "lint", "host tests", "host-asan tests", "threads", "fuzz", "package", "demo vfio-user",
-            "killed often", "mutants", "qom", "bare", "guest",
+            "killed often", "mutants", "features", "qom", "bare", "guest",
         ):  # fmt: skip
             self.assertIn(name, names)
 

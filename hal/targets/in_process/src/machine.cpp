@@ -31,16 +31,23 @@ std::byte* reserve(std::size_t bytes) {
 // No structure and no packet is longer than a page. A longer write fills lent memory.
 constexpr std::size_t longest_but_fills = 4096;
 
+machine_options adjusted(machine_options options) {
+  if (machine::adjust_options != nullptr) machine::adjust_options(options);
+  return options;
+}
+
 }  // namespace
 
+void (*machine::adjust_options)(machine_options& options) = nullptr;
+
 machine::machine(const machine_options& options)
-    : how_(options),
-      cache_(options.incoherent ? std::make_unique<processor_cache>() : nullptr),
-      memory_(options.seed),
-      configuration_(options.model.kind, options.model.ports),
-      bar_bytes_{model::device::register_bar_bytes, options.model.uar_bar_bytes},
-      clock_(options.clock != nullptr ? *options.clock : own_clock_),
-      adapter_(*this, options.model) {
+    : how_(adjusted(options)),
+      cache_(how_.incoherent ? std::make_unique<processor_cache>() : nullptr),
+      memory_(how_.seed),
+      configuration_(how_.model.kind, how_.model.ports),
+      bar_bytes_{model::device::register_bar_bytes, how_.model.uar_bar_bytes},
+      clock_(how_.clock != nullptr ? *how_.clock : own_clock_),
+      adapter_(*this, how_.model) {
   for (unsigned i = 0; i < 2; ++i) {
     bars_[i] = reserve(bar_bytes_[i]);
     route(bars_[i], bar_bytes_[i], *this, i * 2);

@@ -165,7 +165,11 @@ struct device::parts {
 };
 
 device::device(environment& surroundings, const options& how)
-    : parts_(std::make_unique<parts>(surroundings, how)) {}
+    : parts_(std::make_unique<parts>(surroundings, how)) {
+  if (how.judges.commands) judge_commands({});
+  if (how.judges.events) judge_events({});
+  if (how.judges.requests) judge_requests({});
+}
 device::~device() = default;
 
 namespace {
@@ -316,7 +320,13 @@ void device::counters(void (*out)(const counter&, void* context), void* context)
 void device::judge_commands(command_judge judge) {
   const recorded_call r(parts_->recording.get(), "judge_commands",
                         [&](json_line& l) { l.boolean("ends", !judge); });
-  parts_->engine.judge(std::move(judge));
+  const command_judge& lasting = parts_->how.judges.commands;
+  if (!lasting) return parts_->engine.judge(std::move(judge));
+  parts_->engine.judge([&lasting, judge = std::move(judge)](layouts::opcode code,
+                                                            std::uint32_t modifier) {
+    const command_verdict verdict = lasting(code, modifier);
+    return verdict.what == command_verdict::fate::run && judge ? judge(code, modifier) : verdict;
+  });
 }
 void device::release_held_commands() {
   const recorded_call r(parts_->recording.get(), "release_held_commands", nothing);
@@ -335,13 +345,22 @@ bool device::answer_held_command(std::size_t which, const command_verdict& how) 
 void device::judge_events(event_judge judge) {
   const recorded_call r(parts_->recording.get(), "judge_events",
                         [&](json_line& l) { l.boolean("ends", !judge); });
-  parts_->eqs.judge(std::move(judge));
+  const event_judge& lasting = parts_->how.judges.events;
+  if (!lasting) return parts_->eqs.judge(std::move(judge));
+  parts_->eqs.judge([&lasting, judge = std::move(judge)](layouts::event_type type) {
+    const event_fate fate = lasting(type);
+    return fate == event_fate::deliver && judge ? judge(type) : fate;
+  });
 }
 
 void device::judge_requests(request_judge judge) {
   const recorded_call r(parts_->recording.get(), "judge_requests",
                         [&](json_line& l) { l.boolean("ends", !judge); });
-  parts_->queue_pairs.judge(std::move(judge));
+  const request_judge& lasting = parts_->how.judges.requests;
+  if (!lasting) return parts_->queue_pairs.judge(std::move(judge));
+  parts_->queue_pairs.judge([&lasting, judge = std::move(judge)](layouts::wqe_opcode opcode) {
+    return lasting(opcode) && (!judge || judge(opcode));
+  });
 }
 
 adapter& device::inside() {

@@ -6,6 +6,9 @@
 #include <string>
 
 #include <freehca/model/capability.hpp>
+#include <freehca/model/command_fault.hpp>
+#include <freehca/model/event_fault.hpp>
+#include <freehca/model/request_fault.hpp>
 #include <freehca/model/rule_set.hpp>
 
 namespace freehca::model {
@@ -77,6 +80,14 @@ struct options {
   std::uint64_t turn_units = default_turn_units;
   static constexpr std::uint64_t default_turn_units = 2048, least_turn_units = 64;
   fault_options faults;
+  /// Judges that hold for the life of the device. Each is asked before the judge of the same kind
+  /// that device::judge_commands(), judge_events() or judge_requests() sets. That judge is asked
+  /// only if the first one lets the command, event or request be.
+  struct lasting_judges {
+    command_judge commands;
+    event_judge events;
+    request_judge requests;
+  } judges;
   bool record = false;       ///< what passes between adapter and host goes to environment::record()
   std::string record_label;  ///< free text for the recording's header: which host, which driver
 };

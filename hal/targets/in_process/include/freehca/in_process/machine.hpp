@@ -65,6 +65,8 @@ struct machine_options {
 class machine final : private model::environment {
  public:
   explicit machine(const machine_options& options = {});
+  /// If set, changes the options of each machine that is made from then on.
+  static void (*adjust_options)(machine_options& options);
   ~machine();
   machine(const machine&) = delete;
   machine& operator=(const machine&) = delete;
