@@ -222,7 +222,11 @@ TEST_F(queue_pair_changes_test, a_datagram_queue_pair_sends_again_after_an_error
   send(source->key ^ 1);
   EXPECT_EQ(pair->next(0).status, completion_status::local_protection);
   ASSERT_EQ(state(0), qp_state::sq_error);
-  EXPECT_TRUE(pair->send(0).post(queues::send_datagram{}).is(driver_error::bad_state));
+  EXPECT_TRUE(
+      pair->send(0)
+          .post(queues::send_datagram{.to = {&rig.objects.find(made.value())->address, 1, 0},
+                                      .data = source->entry(0, 8)})
+          .is(driver_error::bad_state));
   ASSERT_TRUE(change(0, qp_state::rts, {.given = optional::qkey, .qkey = rc_pair::qkey + 1}).ok());
   EXPECT_EQ(state(0), qp_state::rts);
   EXPECT_EQ(report(0).qkey, rc_pair::qkey + 1);
