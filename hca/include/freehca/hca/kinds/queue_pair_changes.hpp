@@ -24,7 +24,7 @@ struct queue_pair_changes {
   std::uint8_t ack_timeout = 14;         ///< ack_timeout; that of the primary path
   /// pm_state: rearm or migrated. The device makes it `armed` when the peer has asked for it too.
   layouts::path_migration migration = layouts::path_migration::migrated;
-  /// primary_path. In INIT only the port can change: sched_queue. The RoCE version stays what it is.
+  /// primary_path. In INIT only its port can change: sched_queue. The RoCE version stays the same.
   address_attributes path{};
   /// alternate_path means the three of them.
   address_attributes alternate{};
