@@ -7,8 +7,8 @@
 namespace freehca {
 
 /// A completion queue that also receives the completions of XRC receive queues. It can be resized,
-/// and used wherever a completion queue is required. Its user polls it by take(). The other functions that
-/// poll (`rings`) drop the receives of XRC receive queues.
+/// and used wherever a completion queue is required. Its user polls it by take(). The other
+/// functions that poll (`rings`) drop the receives of XRC receive queues.
 struct xrc_completion_queue : resizable_completion_queue {
   using stands_in_for = resizable_completion_queue;
   static constexpr kind_facts facts = [] {
