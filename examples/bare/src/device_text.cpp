@@ -87,7 +87,7 @@ unsigned active_port(const device& of) {
   tell({name_of(bring_up_step::wait_for_ports),
         "no InfiniBand port is active",
         "Down: look at the cable and its other end; Initialize: start a subnet manager "
-        "(in QEMU: sm=on); Ethernet: this driver moves nothing there",
+        "(in QEMU: sm=on)",
         {}});
   return 0;
 }

@@ -48,9 +48,8 @@ void put_cause(line& to, status cause) {
 const char* remedy_for(const sequence_failure& f, status cause, const device_info& i) {
   if (cause.is(driver_error::busy))
     return f.step == bring_up_step::take_ownership || f.step == bring_up_step::reset
-               ? "its semaphore is held by another owner, or by one that died: when nobody uses "
-                 "it, "
-                 "put take_over on the command line"
+               ? "its semaphore is held by another owner. If that owner is dead, put take_over on "
+                 "the command line"
                : power_cycle;
   if (cause.is(driver_error::exceeds_limits) || cause.is(driver_error::no_memory))
     return "give the image a larger budget (freehca/hca/budget.hpp)";
@@ -62,8 +61,8 @@ const char* remedy_for(const sequence_failure& f, status cause, const device_inf
     return "its firmware is too old, or too new: command interface revision 3 is needed; burn "
            "another one";
   if (cause.is(transport_error::gone))
-    return "the adapter reads as all ones or has an internal error: look at power, slot and the "
-           "error buffer, then switch the power off and on";
+    return "the adapter reads as all ones or has an internal error: look at the error buffer, then "
+           "switch the power off and on";
   if (cause.is(transport_error::bad_reply)) return no_memory_access;
   if (cause.is(transport_error::timeout) && f.step == bring_up_step::use_events)
     return "the command's event did not come: look at MSI-X and at whether the adapter can write "

@@ -49,8 +49,8 @@ constexpr text_row reports(
     "called but not entered: %n\0"
     "the device asks for %d %i; the budget has %d\0"
     "the memory of a region that is gone stays mapped\0"
-    "QUERY_FW puts the error buffer, %d words, at %x in BAR %d, where it cannot be read: an "
-    "internal error of the device will show only in commands that get no answer\0"
+    "the error buffer (%d words at %x in BAR %d) cannot be read: an internal error of the device "
+    "shows only in commands without an answer\0"
     "the device reports a memory error (ECC)\0"
     "the device reports that it is too hot");
 static_assert(reports.count == static_cast<unsigned>(log_topic::too_hot) + 1);

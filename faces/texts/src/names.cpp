@@ -68,16 +68,14 @@ constexpr text_row attributes(
     "receives in the SRQ limit\0completion context\0"
     "port\0size of connection_attributes\0P_Key index\0path MTU code\0RNR timer code\0"
     "remote QPN\0receive PSN\0send PSN\0retry count\0RNR retry count\0ACK timeout code\0"
-    "log2 of the packets between ACKs\0destination LID\0SL\0path bits\0static rate code\0"
-    "source GID index\0flow label\0link layer of a path\0destination MAC\0VLAN\0priority\0"
-    "source MAC index\0destination GID\0MAC of a port\0VLAN of a port\0GID of a port\0"
-    "MTU of an Ethernet port\0VLAN in a filter\0group in a filter\0type of a port\0"
-    "bytes of a module\0offset in a module\0log2 of the page size\0offset of a page address in its "
-    "page\0"
+    "log2 of the packets per ACK\0destination LID\0SL\0path bits\0static rate code\0"
+    "source GID index\0flow label\0path link layer\0destination MAC\0VLAN\0priority\0"
+    "source MAC index\0destination GID\0port MAC\0port VLAN\0port GID\0"
+    "Ethernet MTU\0filter VLAN\0filter group\0port type\0module bytes\0module offset\0"
+    "log2 of the page size\0offset of a page address in its page\0"
     "virtual address\0offset of the virtual address in its page\0"
-    "remote right without local_write\0GID of a multicast group\0attributes that cannot change\0"
-    "path migration state\0P_Key index of the alternate path\0"
-    "ACK timeout code of the alternate path");
+    "remote right without local_write\0multicast GID\0changed attributes\0migration state\0"
+    "alternate P_Key index\0alternate ACK timeout code");
 static_assert(attributes.count == static_cast<unsigned>(attribute_id::alternate_ack_timeout));
 
 constexpr text_row completions(

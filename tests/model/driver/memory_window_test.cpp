@@ -9,7 +9,8 @@
 #include "counts.hpp"
 #include "rc_pair.hpp"
 
-namespace freehca {
+// Compiled with others of the folder as one source.
+namespace freehca::memory_window_tests {
 namespace {
 
 using namespace testing;
@@ -355,4 +356,4 @@ TEST(memory_windows_test, serve_unreliable_connections) {
 }
 
 }  // namespace
-}  // namespace freehca
+}  // namespace freehca::memory_window_tests

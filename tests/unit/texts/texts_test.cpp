@@ -65,9 +65,10 @@ TEST(describe, a_report_has_its_numbers_in_words) {
             "the device asks for 70 queue memory; the budget has 64");
   EXPECT_EQ(said(log_topic::region_stays_mapped),
             "the memory of a region that is gone stays mapped");
-  EXPECT_EQ(said(log_topic::no_error_buffer, 16, 0x1f00, 4),
-            "QUERY_FW puts the error buffer, 16 words, at 0x1f00 in BAR 4, where it cannot be "
-            "read: an internal error of the device will show only in commands that get no answer");
+  EXPECT_EQ(
+      said(log_topic::no_error_buffer, 16, 0x1f00, 4),
+      "the error buffer (16 words at 0x1f00 in BAR 4) cannot be read: an internal error of the "
+      "device shows only in commands without an answer");
   EXPECT_EQ(said(log_topic::memory_error), "the device reports a memory error (ECC)");
   EXPECT_EQ(said(log_topic::too_hot), "the device reports that it is too hot");
 }

@@ -80,8 +80,8 @@ trouble pci_tree::find_adapter(bool anew, pci_function_place* to) {
   if (!has_addresses && firmware_assigns_ && !anew)
     return {
         step, "firmware gave addresses to other functions and none to the adapter",
-        "make room for its BARs in the firmware's set-up (large memory-mapped I/O), or let this "
-        "program give out addresses: assign on its command line",
+        "make room for its BARs in the firmware's set-up (large memory-mapped I/O), or put assign "
+        "on the command line",
         driver_error::no_resource};
   if (!has_addresses || anew)
     if (const trouble why = assign(*to); !why.ok()) return why;
