@@ -20,8 +20,8 @@ constexpr const char* power_cycle =
     "read the registers above";
 
 constexpr const char* no_memory_access =
-    "the answer makes no sense, as when the adapter does not reach memory: look for an IOMMU that "
-    "firmware left on, for bus mastering in the bridges above, and for the addresses by which "
+    "the adapter does not reach memory, or answers wrongly: look for an IOMMU that firmware left "
+    "on, for bus mastering in the bridges above, and for the addresses by which "
     "devices see memory";
 
 /// Uses describe(), which prints the name after a firmware status, so that the image contains the
@@ -58,8 +58,7 @@ const char* remedy_for(const sequence_failure& f, status cause, const device_inf
       cause.who() != origin::firmware)
     return no_memory_access;
   if (cause.is(driver_error::unsupported) && f.step == bring_up_step::query_fw)
-    return "its firmware is too old, or too new: command interface revision 3 is needed; burn "
-           "another one";
+    return "its command interface must have revision 3: burn another firmware";
   if (cause.is(transport_error::gone))
     return "the adapter reads as all ones or has an internal error: look at the error buffer, then "
            "switch the power off and on";
@@ -69,8 +68,7 @@ const char* remedy_for(const sequence_failure& f, status cause, const device_inf
            "memory";
   if (cause.is(transport_error::timeout)) return power_cycle;
   if (cause.who() == origin::firmware)
-    return "the firmware refuses: look the status up in docs/hardware-bring-up.md, and try a newer "
-           "firmware";
+    return "look the status up in docs/hardware-bring-up.md, and try a newer firmware";
   return "no remedy is known: send this output to the project";
 }
 

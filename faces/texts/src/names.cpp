@@ -72,8 +72,8 @@ constexpr text_row attributes(
     "source GID index\0flow label\0path link layer\0destination MAC\0VLAN\0priority\0"
     "source MAC index\0destination GID\0port MAC\0port VLAN\0port GID\0"
     "Ethernet MTU\0filter VLAN\0filter group\0port type\0module bytes\0module offset\0"
-    "log2 of the page size\0offset of a page address in its page\0"
-    "virtual address\0offset of the virtual address in its page\0"
+    "log2 of the page size\0page address offset\0"
+    "virtual address\0virtual address offset\0"
     "remote right without local_write\0multicast GID\0changed attributes\0migration state\0"
     "alternate P_Key index\0alternate ACK timeout code");
 static_assert(attributes.count == static_cast<unsigned>(attribute_id::alternate_ack_timeout));

@@ -10,7 +10,8 @@
 #include "counts.hpp"
 #include "rc_pair.hpp"
 
-namespace freehca {
+// Compiled with others of the folder as one source.
+namespace freehca::queue_pair_changes_tests {
 namespace {
 
 using namespace testing;
@@ -420,4 +421,4 @@ TEST_F(queue_pair_changes_test, a_change_in_doubt_is_settled_by_the_late_answer)
 }
 
 }  // namespace
-}  // namespace freehca
+}  // namespace freehca::queue_pair_changes_tests

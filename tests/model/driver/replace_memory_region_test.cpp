@@ -11,7 +11,8 @@
 #include "counts.hpp"
 #include "rc_pair.hpp"
 
-namespace freehca {
+// Compiled with others of the folder as one source.
+namespace freehca::replace_memory_region_tests {
 namespace {
 
 using namespace testing;
@@ -226,4 +227,4 @@ TEST(replaced_region_test, ends_early_at_each_moment) {
 }
 
 }  // namespace
-}  // namespace freehca
+}  // namespace freehca::replace_memory_region_tests

@@ -83,8 +83,8 @@ namespace {
 void fault() noexcept {
   port::quieten_all();
   line("remedy")
-      << "the address above is one of the image's: addr2line -fCe IMAGE ADDRESS; an access "
-         "outside of memory and BARs ends here as well";
+      << "addr2line -fCe IMAGE ADDRESS names the source. An access outside of memory and BARs "
+         "ends here too";
   end(false);
 }
 
