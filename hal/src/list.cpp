@@ -4,6 +4,8 @@
 
 namespace freehca::detail {
 
+list_links::list_links(head_of_list) : next_(this), previous_(this) {}
+
 void list_links::insert_before(list_links& place) {
   FREEHCA_ASSERT(next_ == nullptr);
   next_ = &place;

@@ -39,7 +39,7 @@ void device_ports::begin(unsigned count) {
   __builtin_memset(static_cast<void*>(attributes_), 0, sizeof attributes_);
   for (port_attributes& p : attributes_) p.state = layouts::port_state::down;
   for (port_control& p : controls_) p.addresses.forget();
-  known_ = partners_ = 0;
+  known_ = partners_ = stale_ = 0;
 }
 
 void device_ports::describe(unsigned port, const capabilities& can) {

@@ -87,7 +87,8 @@ bool owner_registry::relay(const number_spaces& numbers, const event_relay::entr
                                         : subject.of == completion_queue     ? &numbers.cqs
                                         : subject.of == shared_receive_queue ? &numbers.srqs
                                                                              : nullptr;
-  const std::uint32_t number = subject.number & ~layouts::xrc_target_qpn_bit;
+  const std::uint32_t number =
+      subject.of == queue_pair ? subject.number & ~layouts::xrc_target_qpn_bit : subject.number;
   const unsigned id = space != nullptr ? space->owner_of(number) : 0u;
   owner_link* const owner = id != 0 ? links_[id - 1] : nullptr;
   if (owner == nullptr || owner->is != owner_state::working) return false;

@@ -85,7 +85,8 @@ void port_operation::advance(stepper& self, status outcome) noexcept {
   } else {
     const bool limits = o.step_ == step::limit;
     if (!limits && outcome.ok()) outcome = ports.take(o.port_, o.query_);
-    const bool fewer = limits && port_limits::too_many_lanes(outcome, o.attempt_);
+    const bool fewer = limits && o.device_->port(o.port_).link_layer == layouts::port_type::ib &&
+                       port_limits::too_many_lanes(outcome, o.attempt_);
     if (fewer || outcome.ok()) outcome = o.stop_reason();
     if (outcome.ok()) {
       if (limits && !fewer) return o.change();

@@ -130,7 +130,9 @@ status device::steps::wait_for_ports(device& d) {
         d.sequence_.since = d.setup_.platform.now();
         d.node_query_.restart();
         // An Ethernet port answers as well (Linux 6.1 hw/mlx4/main.c init_node_data).
-        d.node_query_.start(d.control_.commands, 1, layouts::smp_attribute::node_info);
+        next_infiniband_port(d);
+        d.node_query_.start(d.control_.commands, d.sequence_.item + 1,
+                            layouts::smp_attribute::node_info);
         return d.sequence_.await(node_known, d.node_query_);
       case node_known: {
         const auto node = d.node_query_.attribute<layouts::node_info>();

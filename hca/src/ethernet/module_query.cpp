@@ -26,10 +26,10 @@ void module_query::start(device& adapter, unsigned port, const module_part& what
                      static_cast<std::uint32_t>(mad_ifc_modifier::ignore_bkey));
   std::byte data[smp{}.data.length] = {};
   const auto request = layouts::image<l>()
-                          .set<&l::i2c_address>(what.i2c_address)
-                          .set<&l::page>(what.page)
-                          .set<&l::address>(what.offset)
-                          .set<&l::size>(what.bytes);
+                           .set<&l::i2c_address>(what.i2c_address)
+                           .set<&l::page>(what.page)
+                           .set<&l::address>(what.offset)
+                           .set<&l::size>(what.bytes);
   __builtin_memcpy(data, request.data(), l::bytes);
   mad_.input = {};
   mad_.input.set<&smp::base_version>(layouts::mad_base_version)

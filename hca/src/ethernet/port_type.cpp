@@ -48,7 +48,10 @@ status set_port_type::check() const {
                        static_cast<unsigned>(can));
   const port_control& p = d.ports_.control(port_);
   if (p.changing) return driver_error::busy;
-  return p.open || d.port(port_).link_layer == to_ ? status(driver_error::bad_state) : status();
+  // A change to InfiniBand that did not come to its end may be repeated.
+  const port_attributes& a = d.port(port_);
+  const bool is_complete = a.link_layer == to_ && (to_ != port_type::ib || a.guid != 0);
+  return p.open || is_complete ? status(driver_error::bad_state) : status();
 }
 
 void set_port_type::start(device& adapter, unsigned port, layouts::port_type to) {
@@ -120,12 +123,14 @@ void set_port_type::advance(stepper& self, status outcome) noexcept {
         }
         break;
       }
-      case step::describe:
-        o.device_->capabilities_.raw_port[o.port_ - 1] = o.describe_.output;
-        o.device_->capabilities_.raw_port[o.port_ - 1].set<&layouts::query_port::suggested_type>(
-            ethernet);
+      case step::describe: {
+        layouts::image<layouts::query_port> answer = o.describe_.output;
+        answer.set<&layouts::query_port::suggested_type>(ethernet);
+        o.device_->capabilities_.raw_port[o.port_ - 1] = answer;
+        ports.describe(o.port_, o.device_->capabilities_);
         next = ethernet ? step::read : step::guid;
         break;
+      }
       case step::guid:
         ports.set_guid(o.port_, o.guid_.guid(0));
         next = step::read;

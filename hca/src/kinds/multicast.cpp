@@ -46,6 +46,8 @@ status multicast_table::build(verbs& in, const attributes&) {
   const device& d = in.adapter();
   // An event owner does not poll the device, and has only a part of the queue pairs.
   const bool here = in.is_control_owner() && d.capabilities().has(dev_cap_flag::ud_multicast);
+  // This one counts too. Two tables would not know of each other's entries.
+  if (here && in.held<multicast_table>() > 1) return driver_error::busy;
   return here ? status() : driver_error::unsupported;
 }
 
@@ -236,7 +238,8 @@ status group_change::go_on() {
   multicast_table& t = *table_;
   switch (step_) {
     case step::hash: {
-      const std::uint64_t first = command_.output_immediate();
+      // The upper bits mean nothing (Linux 6.1 mcg.c mlx4_GID_HASH).
+      const std::uint64_t first = command_.output_immediate() & 0xffff;
       if (first >> owner_->adapter().contexts().layout().log_mcg_hash != 0)
         return transport_error::bad_reply;
       index_ = first_ = static_cast<std::uint32_t>(first);

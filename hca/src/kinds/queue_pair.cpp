@@ -171,7 +171,8 @@ void queue_pair::notice(verbs& in, const object_event& event) {
       event.type == event_type::wq_invalid_request_error ||
       event.type == event_type::wq_access_violation)
     qp_state = qp_state::error;
-  if (event.type == event_type::sq_drained && moving_to == qp_state::sq_draining)
+  if (event.type == event_type::sq_drained && moving_to == qp_state::sq_draining &&
+      qp_state != qp_state::error)
     qp_state = qp_state::sq_drained;
   const verbs_events& to = in.events();
   if (to.qp != nullptr) to.qp(to.context, verbs::handle_of(*this), cookie, event.type);

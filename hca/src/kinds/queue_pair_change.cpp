@@ -118,7 +118,10 @@ status write_changes(const queue_pair& pair, const change_rule& rule, queue_pair
                      image<qp_mailbox>& mailbox) {
   verbs& owner = *pair.owner;
   refused_attribute& note = owner.refused();
-  const auto service = static_cast<std::size_t>(pair.service - queue_pair_services);
+  // An XRC queue pair changes as one of a reliable connection.
+  const std::size_t service = pair.service->code == qp_service::uc   ? 1
+                              : pair.service->code == qp_service::ud ? 2
+                                                                     : 0;
   const std::uint32_t refused = a.given & ~rule.permitted[service];
   if (refused != 0) return note.refuse(attribute_id::changes, refused, refused);
   image<qpc> c = queue_pair_context(pair, qp_state::rtr);
@@ -136,7 +139,8 @@ status write_changes(const queue_pair& pair, const change_rule& rule, queue_pair
     a.given |= qp_optpar::sched_queue;
   } else if ((a.given & qp_optpar::sched_queue) != 0) {
     FREEHCA_TRY(check_port(owner, a.path));
-    c.set<&primary_path::sched_queue>(sched_queue_ib(a.path.port(), 0));
+    // Linux sends no port in INIT. The transition to RTR writes it.
+    a.given &= ~qp_optpar::sched_queue;
   }
   if ((a.given & qp_optpar::alternate_path) != 0) {
     if (a.alternate.roce() != nullptr)

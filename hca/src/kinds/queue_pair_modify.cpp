@@ -89,10 +89,12 @@ image<qpc> queue_pair_context(const queue_pair& pair, qp_state to) {
       .set<&qpc::local_qpn>(pair.number);
   c.set<&qpc::log_sq_size>(pair.send_shape.log_entries)
       .set<&qpc::log_sq_stride>(pair.send_shape.log_stride - 4u);
-  if (pair.shared != nullptr) {
-    c.set<&qpc::no_rq>(true).set<&qpc::ric>(true);
-    c.set<&qpc::srq>(true).set<&qpc::srqn>(pair.shared->number);
-  } else {
+  // Linux 6.1 hw/mlx4/qp.c qp_has_rq.
+  const bool has_rq = pair.shared == nullptr && pair.service->code != qp_service::xrc;
+  c.set<&qpc::no_rq>(!has_rq);
+  if (pair.shared != nullptr)
+    c.set<&qpc::ric>(true).set<&qpc::srq>(true).set<&qpc::srqn>(pair.shared->number);
+  if (has_rq) {
     c.set<&qpc::log_rq_size>(pair.receive_shape.log_entries)
         .set<&qpc::log_rq_stride>(pair.receive_shape.log_stride - 4u);
   }
@@ -103,7 +105,7 @@ image<qpc> queue_pair_context(const queue_pair& pair, qp_state to) {
   c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);
   if (to != qp_state::init) return c;
   c.set<&qpc::xrcd>(pair.xrcd);
-  if (pair.shared == nullptr) c.set<&qpc::db_rec_addr>(pair.record.device_address);
+  if (has_rq) c.set<&qpc::db_rec_addr>(pair.record.device_address);
   c.set<&qpc::log_page_size>(pair.log_page - 12u)
       .set<&qpc::mtt_base>(pair.owner->adapter().contexts().translation_offset(pair.translations));
   return c;
@@ -222,6 +224,11 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
   const bool nothing_to_do =
       to == qp_state::reset && pair->qp_state == qp_state::reset && !pair->state_unknown;
   if (nothing_to_do) return refuse(owner, {});
+  // While it is in doubt whether a completion queue was resized, the completions that a reset drops
+  // may be in either ring.
+  if (to == qp_state::reset)
+    for (const completion_queue* const q : {pair->send_cq, pair->receive_cq})
+      if (q != nullptr && q->in_doubt()) return refuse(owner, driver_error::busy);
   if (to == qp_state::reset || to == qp_state::error) {
     plain_.restart();
     plain_.request = {};
@@ -257,7 +264,10 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
 
 void queue_pair::settle_change(bool done) {
   state_unknown = false;
-  if (done) qp_state = moving_to;
+  // An event may have reported a later state before the answer.
+  const bool is_later = (qp_state == qp_state::error && moving_to != qp_state::reset) ||
+                        (qp_state == qp_state::sq_drained && moving_to == qp_state::sq_draining);
+  if (done && !is_later) qp_state = moving_to;
   if (qp_state != qp_state::reset) return;
   // The destruction of a queue pair in RESET needs no command. The firmware refuses to reset it.
   if (state == phase::live) state = phase::blank;
@@ -283,6 +293,8 @@ void query_queue_pair::finished(object_operation& op, status outcome) noexcept {
   if (!outcome.ok()) return;
   const qp_state now = self.context().get<&qpc::state>();
   if (now != qp_state::error && now != qp_state::sq_error && now != qp_state::sq_drained) return;
+  // An event may have come after the answer.
+  if (pair.qp_state == qp_state::error) return;
   pair.qp_state = now;
   if (pair.owner->up()) pair.resume();
 }

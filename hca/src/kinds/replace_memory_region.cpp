@@ -26,6 +26,7 @@ void replace_memory_region::start(verbs& owner, mr_handle which,
   owner_ = &owner;
   which_ = which;
   spare_ = {};
+  put_ = object_record::none;
   const memory_region* const region = owner.find(which);
   status s = verbs::usable(region);
   if (s.ok() && region->what->identity != &identity_of<memory_region>)
@@ -48,8 +49,12 @@ void replace_memory_region::ended(status outcome) {
     memory_region* const region = owner_->find(which_);
     // The caller may have destroyed the region meanwhile.
     const status s = verbs::usable(region);
-    if (s.ok()) exchange();
-    else begin_undoing(s);
+    if (s.ok()) {
+      exchange();
+      put_ = region->number;
+    } else {
+      begin_undoing(s);
+    }
     part(destroy_).start(*owner_, spare_);
     return;
   }
@@ -63,7 +68,15 @@ void replace_memory_region::ended(status outcome) {
     return complete(undoing() ? why() : outcome);
   }
   begin_undoing(outcome);
-  if (verbs::usable(owner_->find(which_)).ok()) exchange();
+  const memory_region* const region = owner_->find(which_);
+  if (verbs::usable(region).ok()) {
+    if (region->number != put_) {
+      // Another operation has replaced the region again.
+      owner_->want_back(*spare, reclaimable);
+      return complete(why());
+    }
+    exchange();
+  }
   part(destroy_).start(*owner_, spare_);
 }
 

@@ -11,6 +11,8 @@ using namespace layouts;
 status xrc_queue_pair::plan(verbs& in, const attributes& a, creation<creating>& to) {
   const capabilities& can = in.adapter().capabilities();
   if (!can.has(dev_cap_flag::xrc)) return driver_error::unsupported;
+  // Numbers of queue pairs would have the bit that marks XRC targets.
+  if (in.adapter().opened_with().log_qps > 23) return driver_error::unsupported;
   xrc_domain* const of = in.find(a.domain);
   if (a.domain) {
     refused_attribute& note = in.refused();

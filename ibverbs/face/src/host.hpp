@@ -84,6 +84,11 @@ class host {
   /// unknown.
   virtual std::optional<std::uint64_t> mac_of(const gid&) { return {}; }
 
+  /// A queue pair was attached to a multicast group with this LID, or detached from it.
+  virtual void group_changed(std::uint16_t lid, bool attached) {
+    static_cast<void>(lid), static_cast<void>(attached);
+  }
+
   /// Why the platform has just refused memory of the program with this errno, and the remedy. A
   /// text for messages that begins with ": ".
   virtual std::string reason(const program_memory& memory, bool write, int error) const = 0;

@@ -25,8 +25,7 @@ bool is_valid_lid(engine& here, const pair& queue, std::uint16_t lid) {
   const auto is_ethernet = [&](unsigned port) {
     return here.hardware().port(port).link_layer == layouts::port_type::ethernet;
   };
-  if (queue.object->qp_state != layouts::qp_state::reset)
-    return is_ethernet(queue.attributes.port_num);
+  if (queue.object->qp_state != layouts::qp_state::reset) return queue.shared->on_ethernet;
   for (unsigned port = 1; port <= here.ports(); ++port)
     if (is_ethernet(port)) return true;
   return false;
@@ -65,11 +64,13 @@ FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* to, std::uint16_t
       });
   if (same != queue.groups.end()) {
     queue.groups.push_back({*to, lid, same->handle});
+    here.host().group_changed(lid, true);
     return 0;
   }
   join_group join;
   if (const int error = here.perform(join, how); error != 0) return error;
   queue.groups.push_back({*to, lid, join.made()});
+  here.host().group_changed(lid, true);
   return 0;
 }
 
@@ -87,6 +88,7 @@ FREEHCA_EXPORT int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* from, std::uint16
     leave_group leave;
     if (const int error = here.perform(leave, group->handle); error != 0) return error;
   }
+  here.host().group_changed(group->lid, false);
   queue.groups.erase(group);
   return 0;
 }

@@ -105,6 +105,8 @@ ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how) {
   const std::optional<layouts::qp_service> service = service_of(how.qp_type);
   if (!service && !initiator) return fail(refuse("a queue pair of that type"));
   if (how.send_cq == nullptr || (how.recv_cq == nullptr && !initiator)) return fail(EINVAL);
+  // A shared receive queue of XRC serves XRC targets alone (Linux 6.1 core/uverbs_cmd.c create_qp).
+  if (!initiator && how.srq != nullptr && of(how.srq).domain != nullptr) return fail(EINVAL);
   auto made = std::make_unique<pair>();
   int error = 0;
   if (initiator) {
@@ -145,8 +147,8 @@ void take_away(pair& queue) {
   if (queue.domain != nullptr) {
     --queue.domain->users;
     std::vector<pair*>& targets = queue.domain->of->targets;
-    std::erase(targets, &queue);
-    if (!shared.opens.empty()) targets.push_back(shared.opens.front());
+    if (std::erase(targets, &queue) != 0 && !shared.opens.empty())
+      targets.push_back(shared.opens.front());
   }
   if (shared.opens.empty()) delete &shared;
 }
@@ -181,10 +183,13 @@ ibv_qp* open_target(ibv_context* context, ibv_qp_open_attr* how) {
     made->handle = (*found)->handle;
     made->object = (*found)->object;
     made->shared = (*found)->shared;
-    made->shared->opens.push_back(made.get());
     ++made->domain->users;
+    // An event may come as soon as the open is listed.
+    ibv_qp* const opened = finish(std::move(made), context, nullptr, attributes);
+    opened->state = IBV_QPS_UNKNOWN;  // rdma-core ibv_cmd_open_qp
+    of(opened).shared->opens.push_back(&of(opened));
+    return opened;
   }
-  return finish(std::move(made), context, nullptr, attributes);
 }
 
 ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how) {

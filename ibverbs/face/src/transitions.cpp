@@ -97,7 +97,7 @@ ibv_mig_state migration_of(layouts::path_migration s) {
 /// The attributes that a mask names, as bits of layouts::qp_optpar.
 std::uint32_t given_by(int mask, ibv_qp_type type) {
   namespace bits = layouts::qp_optpar;
-  const std::uint32_t rights = type == IBV_QPT_RC ? bits::rre | bits::rwe | bits::rae : bits::rwe;
+  const std::uint32_t rights = type == IBV_QPT_UC ? bits::rwe : bits::rre | bits::rwe | bits::rae;
   const struct {
     int mask;
     std::uint32_t given;
@@ -237,6 +237,11 @@ bool fits(const ibv_qp_attr& a, int mask, engine& here) {
       (!here.is_port(a.alt_port_num) || a.alt_pkey_index >= here.port(a.alt_port_num).pkeys.size()))
     return false;
   const capabilities& can = here.hardware().capabilities();
+  // These follow the transition to RTS, so they are refused before its command.
+  if ((mask & (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE)) != 0 &&
+      !can.has(layouts::dev_cap_flag::automatic_path_migration))
+    return false;
+  if ((mask & IBV_QP_PATH_MIG_STATE) != 0 && a.path_mig_state == IBV_MIG_ARMED) return false;
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0 && a.max_rd_atomic > can.most_reads_as_requester)
     return false;
   return (mask & IBV_QP_MAX_DEST_RD_ATOMIC) == 0 ||
@@ -287,6 +292,8 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   pair& queue = of(qp);
   engine& here = engine_of(qp->context);
   if (here.dead()) return ENODEV;
+  // As rdma-core's ibv_cmd_modify_qp.
+  if ((mask & ~(IBV_QP_RATE_LIMIT - 1)) != 0) return EOPNOTSUPP;
   const engine::guard held(here.lock);
   here.poll_events_if_any();
   const ibv_qp_state now = state_of(queue.object->qp_state);
@@ -323,10 +330,12 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   return 0;
 }
 
-FREEHCA_EXPORT int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* to, int, ibv_qp_init_attr* made_with) {
+FREEHCA_EXPORT int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* to, int mask,
+                                ibv_qp_init_attr* made_with) {
   pair& queue = of(qp);
   engine& here = engine_of(qp->context);
   if (here.dead()) return ENODEV;
+  if ((mask & ~(IBV_QP_RATE_LIMIT - 1)) != 0) return EOPNOTSUPP;
   const engine::guard held(here.lock);
   here.poll_events_if_any();
   ibv_qp_attr found = queue.shared->attributes;

@@ -29,6 +29,10 @@ class fabric_link final : public in_program::packet_link {
   wires::ip_address address() const { return port_->address(); }
   std::uint64_t mac_of(const wires::ip_address& address) const { return port_->mac_of(address); }
 
+  /// Packets to this multicast LID come here. Returns false if the fabric has no such group.
+  bool join_group(std::uint16_t lid) { return port_->join_group(lid); }
+  void leave_group(std::uint16_t lid) { port_->leave_group(lid); }
+
   bool send(const std::byte* from, std::size_t bytes) override { return port_->send(from, bytes); }
   bool has_room_again() override { return port_->has_room_again(); }
   std::span<const std::byte> receive() override { return port_->receive(); }

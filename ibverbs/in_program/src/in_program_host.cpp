@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include <freehca/captures/packet_file.hpp>
 #include <freehca/hca/ports.hpp>
@@ -117,6 +118,13 @@ class in_program_host final : public host {
   void polls_after_doorbell() override { adapter_->polls_after_doorbell(); }
   bool take_interrupt() override { return adapter_->take_interrupt(); }
   bool is_gone() const override { return false; }
+  // Frames to groups go to all ports of an Ethernet fabric.
+  void group_changed(std::uint16_t lid, bool attached) override {
+    if (link_ == nullptr || is_ethernet_) return;
+    unsigned& uses = group_uses_[lid];
+    if (attached && uses++ == 0) static_cast<void>(link_->join_group(lid));
+    if (!attached && --uses == 0) link_->leave_group(lid);
+  }
   std::optional<std::uint64_t> mac_of(const gid& of) override;
 
   std::string reason(const program_memory& memory, bool write, int) const override {
@@ -131,6 +139,7 @@ class in_program_host final : public host {
   status wait_for_link(engine& of);
 
   bool is_ethernet_ = false;
+  std::map<std::uint16_t, unsigned> group_uses_;  // of a multicast LID by queue pairs
   bool in_real_time_ = false;
   std::unique_ptr<fabric_link> link_;
   std::unique_ptr<in_program::adapter> adapter_;

@@ -145,7 +145,7 @@ void program::call_unsupported(input& from) {
   };
   switch (which % 8) {
     case 0:
-      if (!cqs_.empty()) refuses(ibv_resize_cq(pick(cqs_, from).cq, 7) != 0);
+      if (!cqs_.empty()) refuses(ibv_resize_cq(pick(cqs_, from).cq, 0) != 0);
       return;
     case 1:
       if (!pairs_.empty()) refuses(ibv_attach_mcast(pick(pairs_, from).qp, &gid, 0xc001) != 0);
@@ -159,7 +159,7 @@ void program::call_unsupported(input& from) {
                              4096, 0) != 0);
       return;
     case 4:
-      if (!pds_.empty()) refuses(ibv_alloc_mw(pds_[0], IBV_MW_TYPE_1) == nullptr);
+      if (!pds_.empty()) refuses(ibv_alloc_mw(pds_[0], static_cast<ibv_mw_type>(3)) == nullptr);
       return;
     case 5: {
       ibv_cq_init_attr_ex how{};

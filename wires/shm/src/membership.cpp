@@ -101,6 +101,8 @@ bool take_membership(fabric_file& file, const join_request& how, membership& to,
   }
   control_part& control = file.control();
   slot_record& record = control.slot[slot];
+  // That of the slot's last port, which may have been killed.
+  set_address(record, {});
   forget_lid(control, slot);
   const std::uint16_t lid = take_lid(control, slot);
   for (std::atomic<std::uint64_t>& word : control.groups[slot].words)

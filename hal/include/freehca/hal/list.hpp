@@ -10,6 +10,11 @@ namespace detail {
 /// The pointers of an element, and of the head of a list. In an empty list, the head points to
 /// itself. A list_links needs no destructor.
 struct list_links {
+  constexpr list_links() = default;
+  /// The head of an empty list. Not inline, since lists are members of large objects.
+  struct head_of_list {};
+  explicit list_links(head_of_list);
+
   void insert_before(list_links& place);
   void unlink();
   /// Moves all elements of the list with the head `from` ahead of `place`, which is in another
@@ -48,7 +53,7 @@ using list_node = list_place<void>;
 template <class T, class Use = void>
 class list {
  public:
-  list() { head_.next_ = head_.previous_ = &head_; }
+  list() = default;
   list(const list&) = delete;
   list& operator=(const list&) = delete;
   ~list() { head_.unlink_all(); }
@@ -84,7 +89,7 @@ class list {
     return static_cast<T*>(static_cast<list_place<Use>*>(links));
   }
 
-  detail::list_links head_;
+  detail::list_links head_{detail::list_links::head_of_list{}};
 };
 
 }  // namespace freehca

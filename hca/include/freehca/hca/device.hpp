@@ -245,6 +245,7 @@ class device {
   /// An area of memory that is lent to the firmware as a whole: its own area, or the auxiliary
   /// area.
   struct lent_area {
+    [[gnu::noinline]] lent_area() {}
     dma_region memory;
     std::size_t named = 0;     // bytes that commands have named
     bool lent = false;         // the firmware has, or may have, a part of the area

@@ -61,7 +61,8 @@ class device_ports {
   /// Notes that an event reported a change of the port. No effect on an Ethernet port that no
   /// operation has named yet.
   void changed(unsigned port) {
-    if (port - 1 < count_ && (start_ethernet_ != nullptr || is_infiniband(port)))
+    // The operation that names an Ethernet port sets its MTU.
+    if (port - 1 < count_ && (is_infiniband(port) || attributes(port).ethernet_mtu != 0))
       stale_ |= 1u << port;
   }
   void read_next_changed(channel& commands, std::uint64_t now);

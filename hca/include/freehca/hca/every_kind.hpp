@@ -45,4 +45,7 @@ constexpr verbs_budget every_kind() {
       .with<group_membership>(16);
 }
 
+// The facade (faces/easy) adds two kinds of its own.
+static_assert(every_kind().kinds[verbs_budget::most_kinds - 2].what == nullptr);
+
 }  // namespace freehca

@@ -49,7 +49,6 @@ class group_change : public stepper {
     change,          ///< the WRITE_MCG that makes the change
   };
   static void advance(stepper& self, status outcome) noexcept;
-  void ask_hash();
   status go_on();
   status visit();
   status join_entry(std::byte* entry, bool is_new);
@@ -102,8 +101,8 @@ struct group_membership : object_record {
   multicast_table* table = nullptr;
 };
 
-/// The driver's part of the multicast table of a device. The control owner has one. The driver
-/// lends the device the memory of those blocks of the table that have entries of chains with
+/// The driver's part of the multicast table of a device. The control owner has one at most. The
+/// driver lends the device the memory of those blocks of the table that have entries of chains with
 /// members.
 ///
 /// If a WRITE_MCG was not answered, the table is in doubt. Joins and leaves then fail with
@@ -114,7 +113,8 @@ struct multicast_table : object_record {
   struct attributes {};
   static constexpr kind_facts facts{.name = "multicast table", .item = 0x60};
 
-  /// Errors: driver_error::unsupported (not the control owner, or the device has no multicast).
+  /// Errors: driver_error::unsupported (not the control owner, or the device has no multicast),
+  /// ::busy (there is another multicast table).
   status build(verbs& in, const attributes&);
 
  private:

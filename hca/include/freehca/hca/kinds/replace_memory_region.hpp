@@ -36,7 +36,8 @@ class replace_memory_region : public stepper {
   void exchange();
 
   verbs* owner_ = nullptr;
-  mr_handle which_, spare_;  // spare_: null until the new region exists
+  mr_handle which_, spare_;                  // spare_: null until the new region exists
+  std::uint32_t put_ = object_record::none;  // the number that the region got
   create_memory_region create_;
   destroy_memory_region destroy_;
 };

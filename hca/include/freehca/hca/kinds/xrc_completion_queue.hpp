@@ -23,7 +23,8 @@ struct xrc_completion_queue : resizable_completion_queue {
   unsigned take(queues::work_completion* to, unsigned most);
   void hand_over(verbs& in);
 };
-static_assert(sizeof(void*) != 8 || sizeof(xrc_completion_queue) == sizeof(resizable_completion_queue));
+static_assert(sizeof(void*) != 8 ||
+              sizeof(xrc_completion_queue) == sizeof(resizable_completion_queue));
 
 using xrc_cq_handle = handle<xrc_completion_queue>;
 using create_xrc_completion_queue = create_object<xrc_completion_queue>;

@@ -19,7 +19,7 @@ namespace freehca {
 ///       .with<protection_domain>(1).with<memory_region>(2)
 ///       .with<completion_queue>(1).with<queue_pair>(1);
 struct verbs_budget {
-  static constexpr unsigned most_kinds = 18;
+  static constexpr unsigned most_kinds = 20;
   struct entry {
     const kind* what = nullptr;
     std::uint32_t count = 0;
