@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "face.hpp"
+#include "processes.hpp"
 
 namespace programs {
 
@@ -135,6 +136,32 @@ void a_sender_in_a_group_gets_its_own_datagram(std::uint64_t seed) {
   expect_equal(ibv_detach_mcast(all.a.qp, &one, group_lid), 0, "ibv_detach_mcast");
 }
 
+/// Both processes have the same bytes in their memory.
+void members_in_another_process_get_it_too(std::uint64_t seed) {
+  run_pair(
+      [&](line& other) {
+        world all(seed);
+        other.meet();
+        all.send(1);
+        other.meet();
+        all.send(1);
+        other.meet();
+      },
+      [&](line& other) {
+        world all(seed);
+        const ibv_gid one = group(1);
+        expect_equal(ibv_attach_mcast(all.b.qp, &one, group_lid), 0, "ibv_attach_mcast");
+        require(all.b.post_receive(1, all.part(1, 1024)) == 0, "ibv_post_recv");
+        other.meet();
+        all.expect_arrival(all.b, 1);
+        expect_equal(ibv_detach_mcast(all.b.qp, &one, group_lid), 0, "ibv_detach_mcast");
+        require(all.b.post_receive(1, all.part(1, 1024)) == 0, "ibv_post_recv");
+        other.meet();
+        other.meet();
+        all.expect_nothing(all.b, "completions of a queue pair that was detached");
+      });
+}
+
 }  // namespace
 
 std::vector<test> group_tests() {
@@ -142,6 +169,7 @@ std::vector<test> group_tests() {
       {"members_get_what_is_sent_to_their_group", members_get_what_is_sent_to_their_group},
       {"groups_that_cannot_be_are_refused", groups_that_cannot_be_are_refused},
       {"a_sender_in_a_group_gets_its_own_datagram", a_sender_in_a_group_gets_its_own_datagram},
+      {"members_in_another_process_get_it_too", members_in_another_process_get_it_too},
   };
 }
 

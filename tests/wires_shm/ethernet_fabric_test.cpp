@@ -236,6 +236,18 @@ TEST_F(ethernet_fabric, the_address_of_a_killed_process_is_free) {
   EXPECT_EQ(b->mac(), a->mac_of(ipv4(10, 0, 0, 77)));
 }
 
+TEST_F(ethernet_fabric, the_next_port_of_a_killed_process_s_slot_may_have_its_address) {
+  for (const ip_address address : {ipv4(10, 0, 0, 2), ipv4(10, 0, 0, 77)}) {
+    const auto a = join();
+    helper_process other({"stay-on-ethernet", name, text_of(address)});
+    EXPECT_NE("", other.line());
+    other.kill();
+    const auto b = join(ethernet(address, false));
+    EXPECT_EQ(1u, b->slot());
+    EXPECT_EQ(address, b->address());
+  }
+}
+
 TEST_F(ethernet_fabric, sixty_four_ports_have_sixty_four_addresses) {
   // One has the address that another slot would have had.
   std::vector<port_pointer> all{};

@@ -398,6 +398,26 @@ TEST_F(queue_pair_changes_test, a_refused_change_leaves_what_was) {
   EXPECT_EQ(state(0), qp_state::rts);
 }
 
+TEST_F(queue_pair_changes_test, a_drained_queue_stays_drained_when_the_answer_comes_late) {
+  make(qp_service::rc);
+  pair->connect();
+  change_queue_pair c;
+  c.start(rig.objects, pair->queue[0], qp_state::sq_draining, {.drained_event = true});
+  rig.adapter.commands().set_limit(patience::ordinary, clock::milliseconds(5));
+  rig.machine.adapter().judge_commands(
+      [](layouts::opcode, std::uint32_t) -> model::command_verdict {
+        return {.what = model::command_verdict::fate::hold};
+      });
+  EXPECT_TRUE(rig.await(c).is(transport_error::timeout));
+  rig.machine.adapter().judge_commands({});
+  rig.machine.adapter().release_held_commands();
+  EXPECT_TRUE(rig.run([&] { return rig.objects.holdings().in_doubt == 0; }, clock::seconds(1)));
+  ASSERT_TRUE(comes(event_type::sq_drained));
+  EXPECT_EQ(state(0), qp_state::sq_drained);
+  EXPECT_TRUE(change(0, qp_state::rts).ok());
+  writes_once();
+}
+
 TEST_F(queue_pair_changes_test, a_change_in_doubt_is_settled_by_the_late_answer) {
   make(qp_service::rc);
   pair->connect();

@@ -5,6 +5,7 @@
 #include "counts.hpp"
 #include "rc_pair.hpp"
 
+#include <freehca/hca/kinds/queue_pair_changes.hpp>
 #include <freehca/queues/masked_atomics.hpp>
 #include <freehca/queues/xrc_requests.hpp>
 
@@ -134,6 +135,11 @@ struct xrc_connection : ::testing::Test {
     modify_queue_pair m;
     m.start(rig.objects, which, to, attributes(which == target));
     return rig.await(m);
+  }
+  status change(xrc_qp_handle which, qp_state to, const queue_pair_changes& how = {}) {
+    change_queue_pair c;
+    c.start(rig.objects, which, to, how);
+    return rig.await(c);
   }
   void connect() {
     for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts})
@@ -274,6 +280,64 @@ TEST_F(xrc_connection, the_forms_of_other_services_are_refused) {
   EXPECT_TRUE(rings.send.post(queues::nop{}).is(driver_error::unsupported));
   EXPECT_TRUE(rings.receive.post({}).is(driver_error::bad_state));
   EXPECT_TRUE(rig.objects.find(initiator)->rings.receive.post({}).is(driver_error::bad_state));
+}
+
+TEST_F(xrc_connection, initiators_and_targets_have_the_changes_of_reliable_connections) {
+  namespace given = layouts::qp_optpar;
+  const queue_pair_changes rights{.given = given::rre | given::rwe | given::rae,
+                                  .remote_read = true,
+                                  .remote_write = true,
+                                  .remote_atomic = true};
+  for (const xrc_qp_handle which : {initiator, target}) {
+    ASSERT_TRUE(move(which, qp_state::init).ok());
+    EXPECT_TRUE(change(which, qp_state::init, rights).ok());
+  }
+  for (const qp_state to : {qp_state::rtr, qp_state::rts})
+    for (const xrc_qp_handle which : {target, initiator}) ASSERT_TRUE(move(which, to).ok());
+  for (const xrc_qp_handle which : {initiator, target}) {
+    EXPECT_TRUE(change(which, qp_state::rts, rights).ok());
+    EXPECT_TRUE(change(which, qp_state::rts, {.given = given::qkey}).is(driver_error::bad_argument))
+        << "it is of datagrams";
+  }
+  ASSERT_TRUE(change(initiator, qp_state::sq_draining).ok());
+  rig.run([] { return false; }, clock::milliseconds(1));
+  query_queue_pair query;
+  query.start(rig.objects, initiator);
+  ASSERT_TRUE(rig.await(query).ok());
+  ASSERT_TRUE(change(initiator, qp_state::rts).ok());
+  remember_target();
+  registered_buffer memory(rig, domain, 0x4000, 16, {.local_write = true});
+  post(0, 9, memory.entry(0x2000, 64));
+  ASSERT_TRUE(
+      request(xrc<queues::send>{{.wr_id = 5, .data = memory.entry(0, 64)}, number(0)}).ok());
+  expect_message(0, 9, 64);
+}
+
+TEST_F(xrc_connection, receives_move_with_a_completion_queue_that_is_resized) {
+  connect();
+  remember_target();
+  registered_buffer memory(rig, domain, 0x4000, 16, {.local_write = true});
+  const auto send = [&](std::uint64_t wr_id) {
+    post(0, wr_id, memory.entry(0x2000, 64));
+    ASSERT_TRUE(
+        request(xrc<queues::send>{{.wr_id = 5, .data = memory.entry(0, 64)}, number(0)}).ok());
+    EXPECT_TRUE(sent().ok());
+  };
+  for (std::uint64_t i = 0; i < 3; ++i) send(i);
+  handle<completion_ring> ring;
+  ASSERT_TRUE(create<completion_ring>(ring, {.entries = 127}).ok());
+  resize_completion_queue resize;
+  resize.start(rig.objects, receives_done, ring);
+  ASSERT_TRUE(rig.await(resize).ok());
+  EXPECT_TRUE(destroy(ring).ok());
+  send(3);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const work_completion w = received();
+    EXPECT_TRUE(w.ok());
+    EXPECT_EQ(w.wr_id, i);
+    EXPECT_EQ(w.queue, &rig.objects.find(queue[0])->named);
+  }
+  EXPECT_EQ(waiting(), 0u);
 }
 
 TEST_F(xrc_connection, received_messages_outlive_their_target) {
