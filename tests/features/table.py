@@ -33,10 +33,10 @@ EVERY_COMMAND = "every_command.refused_with_every_status_is_undone_at_once"
 TAKES_OVER = "guest driver_change_flr_off"
 NO_CHANGE_OVER_VFIO = "none: no program over VFIO changes a connected queue pair"
 NO_CHANGE_JUDGE = "none: no program of others here changes a connected queue pair"
-NO_ETHERNET_OVER_VFIO = "none: no program over VFIO opens an Ethernet port"
-NO_ETHERNET_JUDGE = "none: the library for programs of others has InfiniBand ports only"
+NO_ETHERNET_OVER_VFIO = "none: no guest case opens an Ethernet port by our driver"
+NO_ETHERNET_JUDGE = "none: libibverbs has no function for it, or no program here uses it"
 NO_XRC_OVER_VFIO = "none: no program over VFIO uses XRC"
-NO_XRC_JUDGE = "none: no list of programs of others has one with XRC yet"
+NO_XRC_JUDGE = "none: programs of others here only send by XRC"
 QPEX = "pyverbs tests.test_qpex.QpExTestCase."
 DEVICE = "pyverbs tests.test_device.DeviceTest."
 
@@ -171,7 +171,7 @@ FEATURES = (
             ("transition rst2init_qp",)),
     Feature("ethernet_ports", "An Ethernet port is opened and closed.",
             "ethernet_ports.open_with_the_commands_of_linux_and_become_active",
-            NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
+            NO_ETHERNET_OVER_VFIO, "program ibv_devinfo_roce",
             ("command query_port set_port init_port close_port",)),
     Feature("ethernet_link", "The link of an Ethernet port is reported and read when it changes.",
             "ethernet_ports.follow_a_link_that_is_lost_and_found",
@@ -309,12 +309,12 @@ FEATURES = (
     # Extended reliable connections (XRC).
     Feature("xrc_receive_queues",
             "XRC domains and their receive queues are created and destroyed.",
-            "xrc_connection.objects_in_use_stay", NO_XRC_OVER_VFIO, NO_XRC_JUDGE,
+            "xrc_connection.objects_in_use_stay", NO_XRC_OVER_VFIO, "pyverbs tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic",
             ("command sw2hw_srq hw2sw_srq",)),
     Feature("xrc_connections",
             "An XRC initiator sends to the receive queues that its requests name.",
             "xrc_connection.each_send_arrives_in_the_queue_that_it_names", NO_XRC_OVER_VFIO,
-            NO_XRC_JUDGE, ("completion recv_send", "transition rst2init_qp init2rtr_qp")),
+            "pyverbs tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic", ("completion recv_send", "transition rst2init_qp init2rtr_qp")),
     Feature("xrc_requests", "Writes, reads and atomics of XRC reach the named queue's memory.",
             "xrc_connection.every_request_reaches_memory_of_the_named_queues_domain",
             NO_XRC_OVER_VFIO, NO_XRC_JUDGE, ("request rdma_write rdma_read",)),
@@ -481,14 +481,14 @@ FEATURES = (
     # Paths on Ethernet.
     Feature("port_addresses", "An Ethernet port has tables of MACs, VLANs and GIDs.",
             "port_addresses_test.fills_each_table_whole_and_in_order", NO_ETHERNET_OVER_VFIO,
-            NO_ETHERNET_JUDGE, ("command config_dev set_port",)),
+            "program ibv_devinfo_roce", ("command config_dev set_port",)),
     Feature("roce_connections", "RC and UC move data by RoCE v1 and v2, with and without a VLAN.",
             "roce.connections_send_and_write_with_and_without_a_vlan", NO_ETHERNET_OVER_VFIO,
-            NO_ETHERNET_JUDGE, ("request send rdma_write",)),
+            "program ibv_rc_pingpong_roce_gid_3", ("request send rdma_write",)),
     Feature("roce_reads", "RC reads by RoCE v1 and v2.", "roce.a_reliable_connection_reads",
-            NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE, ("request rdma_read",)),
+            NO_ETHERNET_OVER_VFIO, "program ib_read_bw_roce", ("request rdma_read",)),
     Feature("roce_datagrams", "Datagrams by RoCE name their path in each request.",
-            "roce.datagrams_name_their_path", NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
+            "roce.datagrams_name_their_path", NO_ETHERNET_OVER_VFIO, "program ibv_ud_pingpong_roce_gid_2",
             ("request send",)),
     Feature("paths_of_a_wrong_kind", "A path that the port does not have is refused at once.",
             "roce_refusals.an_infiniband_port_has_no_roce", NO_ETHERNET_OVER_VFIO,

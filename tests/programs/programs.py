@@ -66,6 +66,8 @@ class Pyverbs(typing.NamedTuple):
     skips: str  # the file that has the reasons of all others
     root: str = ""  # the script that prints the root of another release, if it is not the system's
     version: str = ""  # of pyverbs in that root
+    link: str = ""  # link layer, as for --link; empty: the default
+    without: typing.Sequence[str] = ()  # files of tests that do not run
     tier: str = "programs"
 
 
@@ -192,6 +194,9 @@ CASES = (
     Mpi("mpi_ud_2", "ud_v", 2),
     Mpi("mpi_ud_4", "ud_v", 4, tier="long"),
     Pyverbs("pyverbs", tests=273, least=93, skips="pyverbs_skips.txt"),
+    # Where a port has a network device, the tests of librdmacm begin, and want its device files.
+    Pyverbs("pyverbs_roce", tests=261, least=92, skips="pyverbs_roce_skips.txt", link="roce",
+            without=("test_rdmacm.py", "test_mlx5_rdmacm.py")),
     Pyverbs("pyverbs_56", tests=321, least=98, skips="pyverbs_56_skips.txt",
             root="trixie_root.sh", version="56.1", tier="long"),
     later("rc_pingpong", "ibv_rc_pingpong -s SIZE -n COUNT", PINGPONGS_56, traffic=PINGPONG),

@@ -20,17 +20,20 @@ HERE = pathlib.Path(__file__).resolve().parent
 TESTS = "usr/share/doc/rdma-core/tests"  # of the package python3-pyverbs
 
 
-def unpack(root, folder):
+def unpack(root, folder, without=()):
     source = root / TESTS
     expect(source.is_dir(), f"{source} is missing: the package python3-pyverbs has it")
     shutil.copytree(source, folder / "tests")
     for packed in (folder / "tests").glob("*.gz"):
         (folder / "tests" / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+    for name in without:
+        (folder / "tests" / name).unlink()
 
 
-def words(root, folder, seen_as=None):
-    """The command. `seen_as`: the folder's name for the program."""
-    unpack(root, folder)
+def words(root, folder, seen_as=None, without=()):
+    """The command. `seen_as`: the folder's name for the program. `without`: files of tests that are
+    left out."""
+    unpack(root, folder, without)
     return ["/usr/bin/python3", "-B", f"{seen_as or folder}/tests/run_tests.py", "-v"]
 
 

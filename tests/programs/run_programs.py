@@ -219,8 +219,8 @@ def run_pyverbs(case, launcher, folder):
         words = pyverbs_runs.words_in_root(case, library_of(launcher), folder, fabric)
         run = InRoot(folder, "pyverbs", words)
     else:
-        words = pyverbs_runs.words(pathlib.Path("/"), folder)
-        run = Process(launcher, folder, fabric, "pyverbs", words)
+        words = pyverbs_runs.words(pathlib.Path("/"), folder, without=case.without)
+        run = Process(launcher, folder, fabric, "pyverbs", words, link=case.link)
     try:
         pyverbs_runs.check(case, run.wait(300), run.output())
     finally:
