@@ -5,7 +5,6 @@
 // unmaps neighbours.
 #include <freehca/hca/context_tables.hpp>
 
-#include <freehca/hal/cache.hpp>
 #include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca {
@@ -58,11 +57,6 @@ status context_tables::lend(block& b) {
   const result<dma_region> memory = arena_.allocate(bytes, bytes);
   if (!memory.ok()) return memory.error();
   b.memory = memory.value();
-  // No source says that the device empties multicast entries that are lent after INIT_HCA.
-  if (b.table == context_table::mcg) {
-    __builtin_memset(b.memory.host, 0, bytes);
-    cache::clean(b.memory.host, bytes);
-  }
   b.at_risk.set_amount(lease_kind::page, pages);
   ++blocks_lent_;
   return {};

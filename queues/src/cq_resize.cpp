@@ -37,11 +37,12 @@ status cq::move_to(const dma_region& ring, unsigned log_entries) {
       continue;
     }
     e.set<&cqe::owner>(lap_of(i + gone) != 0);
+    // The device has filled the new ring.
+    cache::invalidate(entry_at(i + gone), cqe::bytes);
     dma::store_bytes(entry_at(i + gone), e.data(), cqe::bytes);
     cache::clean(entry_at(i + gone), cqe::bytes);
   }
   go_to(first + gone);
-  barrier::dma_store_to_dma_store();
   tell_consumer();
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <freehca/hal/cache.hpp>
+#include <freehca/hca/kinds/resizable_completion_queue.hpp>
 #include <freehca/loopback_traffic/traffic.hpp>
 #include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/memory_requests.hpp>
@@ -289,6 +290,65 @@ void completions_that_are_armed_for(const cache_watch& watch) {
   }
 }
 
+/// Completions that nobody has polled move to another ring.
+void resized_completion_queues(const cache_watch& watch) {
+  verbs_rig rig(pair_world::options());
+  const watched all(rig, watch);
+  const pd_handle domain = rig.objects.create<protection_domain>().value();
+  create_resizable_completion_queue made;
+  made.start(rig.objects, {.entries = 31});
+  ASSERT_TRUE(rig.await(made).ok());
+  qp_handle pair[2];
+  for (qp_handle& each : pair) {
+    create_queue_pair create;
+    create.start(rig.objects, {.pd = domain,
+                               .send_cq = made.made(),
+                               .receive_cq = made.made(),
+                               .sends = 16,
+                               .receives = 16});
+    ASSERT_TRUE(rig.await(create).ok());
+    each = create.made();
+  }
+  for (const auto to : {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts})
+    for (unsigned i = 0; i < 2; ++i) {
+      connection_attributes a;
+      a.remote_qpn = qpn_of(rig.objects, pair[1 - i]);
+      a.address = infiniband_path{.dlid = rig.adapter.port(1).lid};
+      modify_queue_pair move;
+      move.start(rig.objects, pair[i], to, a);
+      ASSERT_TRUE(rig.await(move).ok());
+    }
+  for (const std::uint32_t entries : {63u, 15u, 31u, 127u}) {
+    for (unsigned i = 0; i < 3; ++i) {
+      ASSERT_TRUE(rig.objects.find(pair[1])->rings.receive.post_and_ring({.wr_id = i}).ok());
+      ASSERT_TRUE(
+          rig.objects.find(pair[0])->rings.send.post_and_ring(queues::send_list{.wr_id = i}).ok());
+    }
+    rig.run([] { return false; }, clock::milliseconds(1));
+    create_completion_ring ring;
+    ring.start(rig.objects, {.entries = entries});
+    ASSERT_TRUE(rig.await(ring).ok());
+    resize_completion_queue resize;
+    resize.start(rig.objects, made.made(), ring.made());
+    ASSERT_TRUE(rig.await(resize).ok());
+    destroy_completion_ring drop;
+    drop.start(rig.objects, ring.made());
+    ASSERT_TRUE(rig.await(drop).ok());
+    queues::work_completion done[8];
+    EXPECT_EQ(rig.objects.find(made.made())->rings.poll(done, 8), 6u);
+    for (unsigned i = 0; i < 6; ++i) EXPECT_TRUE(done[i].ok());
+  }
+  for (const qp_handle each : pair) {
+    destroy_queue_pair destroy;
+    destroy.start(rig.objects, each);
+    ASSERT_TRUE(rig.await(destroy).ok());
+  }
+  destroy_resizable_completion_queue destroy;
+  destroy.start(rig.objects, made.made());
+  ASSERT_TRUE(rig.await(destroy).ok());
+  EXPECT_TRUE(rig.objects.destroy(domain).ok());
+}
+
 /// The program stores to its memory when a reset gives the memory back. The reset ends the region
 /// next. No register is written between the two.
 void memory_of_programs(const cache_watch& watch) {
@@ -339,6 +399,7 @@ const std::vector<scenario>& scenarios() {
       {"forgotten completions", forgotten_completions},
       {"resets of queue pairs", resets_of_queue_pairs},
       {"completions that are armed for", completions_that_are_armed_for},
+      {"resized completion queues", resized_completion_queues},
       {"memory of programs", memory_of_programs},
       {"conformance", conformance_of_the_adapter},
   };

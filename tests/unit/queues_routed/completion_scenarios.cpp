@@ -143,6 +143,22 @@ std::string moved_and_given_back(const trial& which, barrier_sites& sites) {
       which);
 }
 
+/// move_to() copies a completion that the device writes meanwhile, or does not see it.
+std::string moved_to_another_ring(const trial& which, barrier_sites& sites) {
+  return explore(
+      [&](load_run& run) -> std::string {
+        completion_world w(0, completion_kind::sends, 64);
+        std::vector<std::uint64_t> other(16);
+        run.device_writes(w.place(0), w.entry(0, false).data(), cqe::bytes);
+        run.start();
+        EXPECT_TRUE(w.queue.move_to({bytes_of(other), 0x3000, cq::ring_bytes(1, 64)}, 1).ok());
+        run.settle();
+        work_completion each;
+        return w.queue.poll(&each, 1) == 0 ? "" : w.judge(each, 0, false);
+      },
+      which, sites);
+}
+
 std::string arming(const trial& which, barrier_sites& sites) {
   store_buffer buffer;
   completion_world w(1, completion_kind::sends);
@@ -177,6 +193,7 @@ scenario_list completion_scenarios() {
       {"received data", received_data},
       {"forgotten beside an arrival", forgotten_beside_an_arrival},
       {"moved and given back", moved_and_given_back},
+      {"moved to another ring", moved_to_another_ring},
       {"arming", arming},
   };
   return all;

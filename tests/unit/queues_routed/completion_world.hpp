@@ -26,8 +26,10 @@ enum class completion_kind { sends, receives, shared, errors };
 
 /// A completion queue, and two queue pairs with one request of each kind outstanding.
 struct completion_world {
-  completion_world(unsigned log_entries, completion_kind what)
-      : ring(std::size_t{4} << log_entries), kind(what) {
+  completion_world(unsigned log_entries, completion_kind what, unsigned bytes_of_entry = 32)
+      : entry_bytes(bytes_of_entry),
+        ring(std::size_t{bytes_of_entry} / 8 << log_entries),
+        kind(what) {
     directory.open(rows, 2);
     const srq_shape shared_shape = srq_shape_for(3, 2).value();
     shared_words.resize(shared_shape.bytes() / 8);
@@ -71,9 +73,9 @@ struct completion_world {
       EXPECT_TRUE(directory.add(p.rings).ok());
     }
     EXPECT_TRUE(queue
-                    .open({{bytes_of(ring), 0x1000, cq::ring_bytes(log_entries, 32)},
+                    .open({{bytes_of(ring), 0x1000, cq::ring_bytes(log_entries, entry_bytes)},
                            log_entries,
-                           32,
+                           entry_bytes,
                            {bytes_of(record), 0x2000, 8},
                            {bytes_of(uar), 4096},
                            1,
@@ -99,7 +101,8 @@ struct completion_world {
                                   : static_cast<unsigned>(wqe_opcode::rdma_write));
     return e;
   }
-  std::byte* place(std::size_t i) { return bytes_of(ring) + i * 32; }
+  // The content of a large entry is in its upper half.
+  std::byte* place(std::size_t i) { return bytes_of(ring) + (i + 1) * entry_bytes - 32; }
 
   /// Compares a completion with the whole entry of pair `i`. Returns the difference, or an empty
   /// string.
@@ -117,6 +120,7 @@ struct completion_world {
     posted_request send_slots[64], receive_slots[4];
     qp_rings rings;
   };
+  unsigned entry_bytes;
   std::vector<std::uint64_t> ring, uar = std::vector<std::uint64_t>(512),
                                    record = std::vector<std::uint64_t>(1),
                                    records = std::vector<std::uint64_t>(2), shared_words;

@@ -13,8 +13,8 @@
 namespace freehca::commands {
 
 /// Sets the VLANs whose frames pass. The mailbox has layouts::vlan_filter_words words.
-using set_vlan_fltr = family<opcode::set_vlan_fltr, sequence<layouts::vlan_filter_word>, nothing,
-                             object_kind::port, exclusive>;
+using set_vlan_fltr =
+    family<opcode::set_vlan_fltr, layouts::vlan_filter_word, nothing, object_kind::port, exclusive>;
 
 /// Sets the groups whose frames pass (`config`: the immediate input is an image of
 /// layouts::multicast_filter), or switches this filter off or on.
