@@ -40,11 +40,19 @@ class Tree(unittest.TestCase):
     def test_the_copy_has_no_fault(self):
         self.assertEqual([], self.findings())
 
+    def test_a_transition_that_no_row_names_is_found(self):
+        rows = [row for row in FEATURES if row.name != "send_queue_drain"]
+        self.assertEqual(
+            [f"no row names the transition '{name}', which the driver's sources have"
+             for name in ("rts2sqd_qp", "sqd2rts_qp", "sqd2sqd_qp")],
+            [line for line in features.findings(rows, features.Names(self.tree), "")
+             if "transition" in line],
+        )  # fmt: skip
+
     def test_what_no_row_names_is_found(self):
         for kind, name, path, text in (
             ("command", "query_cq", "hca/src/device.cpp", "commands::query_cq q;\n"),
-            ("command", "sense_port", "hca/src/device.cpp", "layouts::opcode::sense_port\n"),
-            ("transition", "rts2sqd_qp", "hca/src/device.cpp", "commands::rts2sqd_qp q;\n"),
+            ("command", "access_reg", "hca/src/device.cpp", "layouts::opcode::access_reg\n"),
             ("request", "lso", "queues/include/freehca/queues/requests.hpp",
              "static constexpr auto opcode = layouts::wqe_opcode::lso;\n"),
             ("completion", "next", "queues/src/cq.cpp", "cqe_opcode::next\n"),

@@ -56,9 +56,10 @@ void program::query_objects(input& from) {
   if (!pairs_.empty()) {
     ibv_qp_attr attributes;
     ibv_qp_init_attr made;
-    check(ibv_query_qp(pick(pairs_, from).qp, &attributes, static_cast<int>(any_number(from)),
-                       &made) == 0,
-          "a queue pair cannot be queried");
+    ibv_qp* const qp = pick(pairs_, from).qp;
+    const int mask = static_cast<int>(any_number(from));
+    const int expected = (mask & ~(IBV_QP_RATE_LIMIT - 1)) == 0 ? 0 : EOPNOTSUPP;
+    check(ibv_query_qp(qp, &attributes, mask, &made) == expected, "a query of a queue pair");
   }
   if (which % 2 == 0 || srqs_.empty()) return;
   ibv_srq* const srq = pick(srqs_, from);

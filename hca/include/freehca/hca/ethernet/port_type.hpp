@@ -51,8 +51,8 @@ class port_type_query : public stepper {
 /// already), ::busy (another operation works on the port, or the port is in doubt), ::cancelled,
 /// transport_error::timeout. If SET_PORT was not answered, the type is unknown: the attributes keep
 /// the old one, and the operation may be repeated or the device reset. If a later command fails,
-/// the port has the new type. The GUID of an InfiniBand port may then be 0, and the operation may be
-/// repeated. No other thread may use the port during the operation.
+/// the port has the new type. The GUID of an InfiniBand port may then be 0, and the operation may
+/// be repeated. No other thread may use the port during the operation.
 ///
 /// The form of SET_PORT tells the firmware the type (Linux 6.1 main.c mlx4_change_port_types,
 /// port.c mlx4_SET_PORT; docs/hardware-ethernet.md).
