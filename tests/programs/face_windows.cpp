@@ -115,8 +115,10 @@ void regions_are_registered_again(std::uint64_t seed) {
   refused(IBV_REREG_MR_CHANGE_TRANSLATION, first.bytes.data(), 0, 0, EINVAL);
   refused(IBV_REREG_MR_CHANGE_PD, nullptr, 0, 0, EINVAL);
   refused(0, nullptr, 0, IBV_ACCESS_LOCAL_WRITE, EINVAL);
-  refused(IBV_REREG_MR_CHANGE_ACCESS, nullptr, 0, remote_write, EINVAL);
+  refused(IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS, first.bytes.data(), 8,
+          remote_write, EINVAL);
   refused(IBV_REREG_MR_CHANGE_ACCESS, nullptr, 0, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP);
+  refused(IBV_REREG_MR_CHANGE_ACCESS, nullptr, 0, IBV_ACCESS_LOCAL_WRITE, EOPNOTSUPP);
 
   const auto write = [&] {
     ibv_send_wr request = pairs.write_request(1);
@@ -125,7 +127,8 @@ void regions_are_registered_again(std::uint64_t seed) {
     return pairs.a.sent("a write").status;
   };
   const int rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-  require(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, rights) == 0,
+  require(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS,
+                       nullptr, first.bytes.data(), loop::bytes, rights) == 0,
           "ibv_rereg_mr of the rights");
   expect_equal(write(), IBV_WC_SUCCESS, "status of a write");
   require(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, second.bytes.data(),

@@ -146,6 +146,9 @@ FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* at, std
     return refuse_registering_again(EINVAL);
   if ((static_cast<unsigned>(access) & ~known_access) != 0)
     return refuse_registering_again(EOPNOTSUPP);
+  // Programs expect that a peer can go on with the key when only the rights change, since Linux's
+  // mlx4 keeps the key.
+  if (has_access && !moves) return refuse_registering_again(EOPNOTSUPP);
   engine& here = engine_of(mr->context);
   if (here.dead()) return refuse_registering_again(ENODEV);
   region& changed = of(mr);
