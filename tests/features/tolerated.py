@@ -15,6 +15,7 @@ INCIDENTAL = {
     "close_port": TEARDOWN,
     "hw2sw_eq": TEARDOWN,
     "hw2sw_cq": TEARDOWN,
+    "hw2sw_mpt": TEARDOWN,
     "to_rst_qp": TEARDOWN,
     "mod_stat_cfg": "firmware that refuses it has pages of 4 KiB already",
     "completion": POLLED,
