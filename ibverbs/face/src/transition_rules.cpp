@@ -17,8 +17,7 @@ struct rule {
 
 constexpr int path = IBV_QP_ALT_PATH, access = IBV_QP_ACCESS_FLAGS, key = IBV_QP_PKEY_INDEX,
               qkey = IBV_QP_QKEY, migration = IBV_QP_PATH_MIG_STATE, port = IBV_QP_PORT,
-              current = IBV_QP_CUR_STATE, rnr_timer = IBV_QP_MIN_RNR_TIMER,
-              rate = IBV_QP_RATE_LIMIT;
+              current = IBV_QP_CUR_STATE, rnr_timer = IBV_QP_MIN_RNR_TIMER;
 constexpr int connects = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 
 constexpr rule rules[] = {
