@@ -49,6 +49,7 @@ PARTS = {
         *(f"hca/src/kinds/{name}.cpp" for name in KINDS if name != "queue_pair_changes"),
         "hca/src/kinds/queue_pair_change.cpp",
         "hca/src/kinds/queue_pair_report.cpp",
+        "hca/src/kinds/exchange.hpp",
         "hca/src/kinds/replace_memory_region.cpp",
         "queues/src/cq_resize.cpp",
     ],

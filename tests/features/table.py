@@ -37,6 +37,7 @@ NO_ETHERNET_OVER_VFIO = "none: no guest case opens an Ethernet port by our drive
 NO_ETHERNET_JUDGE = "none: libibverbs has no function for it, or no program here uses it"
 NO_XRC_OVER_VFIO = "none: no program over VFIO uses XRC"
 NO_XRC_JUDGE = "none: programs of others here only send by XRC"
+XRC_TRAFFIC = "pyverbs tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic"
 QPEX = "pyverbs tests.test_qpex.QpExTestCase."
 DEVICE = "pyverbs tests.test_device.DeviceTest."
 
@@ -309,12 +310,12 @@ FEATURES = (
     # Extended reliable connections (XRC).
     Feature("xrc_receive_queues",
             "XRC domains and their receive queues are created and destroyed.",
-            "xrc_connection.objects_in_use_stay", NO_XRC_OVER_VFIO, "pyverbs tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic",
+            "xrc_connection.objects_in_use_stay", NO_XRC_OVER_VFIO, XRC_TRAFFIC,
             ("command sw2hw_srq hw2sw_srq",)),
     Feature("xrc_connections",
             "An XRC initiator sends to the receive queues that its requests name.",
             "xrc_connection.each_send_arrives_in_the_queue_that_it_names", NO_XRC_OVER_VFIO,
-            "pyverbs tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic", ("completion recv_send", "transition rst2init_qp init2rtr_qp")),
+            XRC_TRAFFIC, ("completion recv_send", "transition rst2init_qp init2rtr_qp")),
     Feature("xrc_requests", "Writes, reads and atomics of XRC reach the named queue's memory.",
             "xrc_connection.every_request_reaches_memory_of_the_named_queues_domain",
             NO_XRC_OVER_VFIO, NO_XRC_JUDGE, ("request rdma_write rdma_read",)),

@@ -2,23 +2,9 @@
 // Copyright the freehca authors
 #include <freehca/hca/kinds/replace_memory_region.hpp>
 
+#include "exchange.hpp"
+
 namespace freehca {
-
-namespace {
-
-template <class T>
-void swap_values(T& a, T& b) {
-  const T kept = a;
-  a = b;
-  b = kept;
-}
-
-void set_amounts_at_risk(memory_region& region) {
-  region.at_risk.set_amount(lease_kind::mapping, region.translation_count);
-  region.at_risk.set_amount(lease_kind::buffer, region.translation_count);
-}
-
-}  // namespace
 
 void replace_memory_region::start(verbs& owner, mr_handle which,
                                   const memory_region_attributes& to) {
@@ -83,15 +69,15 @@ void replace_memory_region::ended(status outcome) {
 /// The two records exchange what the device knows. No step works on either of them.
 void replace_memory_region::exchange() {
   memory_region &a = *owner_->find(which_), &b = *owner_->find(spare_);
-  swap_values(a.number, b.number);
-  swap_values(a.device_number, b.device_number);
-  swap_values(a.translations, b.translations);
-  swap_values(a.translation_count, b.translation_count);
-  swap_values(a.key, b.key);
-  swap_values(a.mapped, b.mapped);
-  for (unsigned i = 0; i < object_record::most_uses; ++i) swap_values(a.uses[i], b.uses[i]);
-  set_amounts_at_risk(a);
-  set_amounts_at_risk(b);
+  freehca::exchange(a.number, b.number);
+  freehca::exchange(a.device_number, b.device_number);
+  freehca::exchange(a.translations, b.translations);
+  freehca::exchange(a.translation_count, b.translation_count);
+  freehca::exchange(a.key, b.key);
+  freehca::exchange(a.mapped, b.mapped);
+  for (unsigned i = 0; i < object_record::most_uses; ++i) freehca::exchange(a.uses[i], b.uses[i]);
+  set_translations_at_risk(a);
+  set_translations_at_risk(b);
 }
 
 }  // namespace freehca

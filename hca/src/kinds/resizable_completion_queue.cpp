@@ -4,20 +4,11 @@
 
 #include <freehca/layouts/bit_operations.hpp>
 
+#include "exchange.hpp"
+
 namespace freehca {
 
 using namespace layouts;
-
-namespace {
-
-template <class T>
-void exchange(T& one, T& other) {
-  const T was = one;
-  one = other;
-  other = was;
-}
-
-}  // namespace
 
 status completion_ring::plan(verbs& in, const attributes& a, creation<creating>&) {
   const capabilities& can = in.adapter().capabilities();
@@ -46,11 +37,8 @@ void resizable_completion_queue::settle_change(bool done) {
   exchange(translations, other->translations);
   exchange(translation_count, other->translation_count);
   exchange(log_page, other->log_page);
-  for (device_object* const object :
-       {static_cast<device_object*>(this), static_cast<device_object*>(other)}) {
-    object->at_risk.set_amount(lease_kind::mapping, object->translation_count);
-    object->at_risk.set_amount(lease_kind::buffer, object->translation_count);
-  }
+  set_translations_at_risk(*this);
+  set_translations_at_risk(*other);
 }
 
 // The fields are set as in Linux (6.1 mlx4/cq.c mlx4_cq_resize).
