@@ -297,10 +297,13 @@ TEST_F(shared_owners, take_back_operations_that_either_thread_destroys_under_a_l
     create_completion_queue dropped;
     dropped.start(event_owner, {.entries = 15});
   }
-  control.wait([this] {
+  // The other threads have ended, so both locks stay held. locked_owners::wait() would release the
+  // first lock and take it again behind the second: the order would be reversed.
+  while (!event_owner.holdings().none()) {
+    objects.poll();
     event_owner.poll();
-    return event_owner.holdings().none();
-  });
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
   EXPECT_TRUE(event_owner.close().ok());
 }
 
