@@ -185,7 +185,7 @@ void hostile_file::write_rest(input& from) {
     case 6:
       return change(record.program[from.byte() % sizeof record.program], from);
     default: {
-      // From the first word of 64 bits behind the fields that the other cases change.
+      // The first aligned 64-bit word behind the fields at the head of the file.
       constexpr std::size_t first = (offsetof(control_part, next_lid) + 4 + 7) / 8 * 8;
       const std::size_t word = from.word() % ((control_bytes - first) / 8);
       return change(*reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + first + word * 8), from);
