@@ -37,12 +37,22 @@ WAITING = [
         f"firmware_cmds/include/freehca/firmware_cmds/{name}.hpp"
         for name in ("object_contexts", "port_settings", "qp_transitions")
     ),
-    *(f"queues/include/freehca/queues/{name}.hpp" for name in ("blueflame", "xrc_requests")),
+    *(
+        f"queues/include/freehca/queues/{name}.hpp"
+        for name in ("blueflame", "frame_requests", "received_frame", "xrc_requests")
+    ),
 ]
 # Parts of the core that only programs have that name them. They are in no row of a module and in no
 # sum of the core, but have a sum of their own. A pattern that matches no file is an error.
 HCA = "hca/include/freehca/hca"
-KINDS = ("memory_window", "multicast", "queue_pair_changes", "resizable_completion_queue", "xrc_*")
+KINDS = (
+    "memory_window",
+    "multicast",
+    "queue_pair_changes",
+    "raw_ethernet_queue_pair",
+    "resizable_completion_queue",
+    "xrc_*",
+)
 PARTS = {
     "requests and kinds": [
         *(f"{HCA}/kinds/{name}.hpp" for name in KINDS),

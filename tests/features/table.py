@@ -37,6 +37,8 @@ NO_ETHERNET_OVER_VFIO = "none: no guest case opens an Ethernet port by our drive
 NO_ETHERNET_JUDGE = "none: libibverbs has no function for it, or no program here uses it"
 NO_XRC_OVER_VFIO = "none: no program over VFIO uses XRC"
 NO_XRC_JUDGE = "none: programs of others here only send by XRC"
+NO_FRAMES_OVER_VFIO = "none: no program over VFIO has a raw Ethernet queue pair"
+NO_FRAMES_JUDGE = "none: no program of others here sends frames by the driver"
 XRC_TRAFFIC = "pyverbs tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic"
 QPEX = "pyverbs tests.test_qpex.QpExTestCase."
 DEVICE = "pyverbs tests.test_device.DeviceTest."
@@ -322,6 +324,23 @@ FEATURES = (
     Feature("xrc_target_events", "Events of an XRC target reach its user.",
             "xrc_connection.events_of_a_target_reach_its_user", NO_XRC_OVER_VFIO, NO_XRC_JUDGE,
             ("event wq_access_violation",)),
+    # Raw Ethernet.
+    Feature("raw_ethernet_queue_pairs", "Raw Ethernet queue pairs send and receive frames.",
+            "raw_ethernet.a_frame_leaves_as_it_was_posted", NO_FRAMES_OVER_VFIO,
+            NO_FRAMES_JUDGE,
+            ("transition rst2init_qp init2rtr_qp rtr2rts_qp", "request send")),
+    Feature("frame_checksums", "The device puts checksums in, and reports those of received frames.",
+            "raw_ethernet.checksums_are_put_in_where_the_request_asks_for_them",
+            NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE, ("request send", "completion recv_send")),
+    Feature("frame_tags", "VLAN tags are put into frames, and taken off them.",
+            "raw_ethernet.a_tag_stays_in_the_frame_or_goes_to_the_completion",
+            NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE, ("request send", "completion recv_send")),
+    Feature("frame_loopback", "A frame reaches the receivers of its own port.",
+            "raw_ethernet.a_frame_goes_to_the_receivers_of_its_own_port", NO_FRAMES_OVER_VFIO,
+            NO_FRAMES_JUDGE, ("request send", "completion recv_send")),
+    Feature("large_sends", "The device cuts a payload into frames (LSO).",
+            "raw_ethernet.a_large_send_becomes_frames", NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE,
+            ("request lso",)),
     # Queue pairs.
     Feature("reliable_connections", "RC queue pairs move verified messages of all sizes.",
             "rc_test.sends_of_all_sizes_arrive_whole_and_alone", "hcactl_services",

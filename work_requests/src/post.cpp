@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/queues/frame_requests.hpp>
 #include <freehca/queues/masked_atomics.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/xrc_requests.hpp>
@@ -46,6 +47,10 @@ Request typed(const send_request& r) {
   }
   if constexpr (requires { t.immediate; }) t.immediate = r.immediate;
   if constexpr (requires { t.invalidated; }) t.invalidated = r.rkey;
+  if constexpr (requires { t.frame; })
+    if (r.frame != nullptr) t.frame = *r.frame;
+  if constexpr (requires { t.headers; })
+    if (r.headers != nullptr) t.headers = *r.headers;
   if constexpr (requires { t.data.from; }) t.data = {r.inline_bytes, r.inline_length};
   else if constexpr (requires { t.data.first; }) t.data = {r.list, r.entries};
   else if constexpr (requires { t.operand; }) t.data = only_entry(r);
@@ -86,6 +91,14 @@ template <class Request>
       fast_register{r.wr_id, r.memory != nullptr ? *r.memory : registration{}, flags_of(r)});
 }
 
+/// Posts a frame. One entry is a list too.
+[[gnu::noinline]] status post_frame(sq& to, const send_request& r) {
+  const bool large = r.opcode == send_opcode::send_large_frame;
+  if (r.inline_bytes == nullptr)
+    return large ? to.post(typed<send_large_frame_list>(r)) : to.post(typed<send_frame_list>(r));
+  return large ? driver_error::bad_argument : to.post(typed<send_frame_inline>(r));
+}
+
 /// Posts a request whose data are an entry, a list or inline bytes.
 template <class Data>
 [[gnu::noinline]] status post_with(sq& to, const send_request& r) {
@@ -115,6 +128,9 @@ template <class Data>
       return post_as<masked_compare_and_swap>(to, r);
     case send_opcode::masked_fetch_and_add:
       return post_as<masked_fetch_and_add>(to, r);
+    case send_opcode::send_frame:
+    case send_opcode::send_large_frame:
+      return post_frame(to, r);
     case send_opcode::fast_register:
     case send_opcode::local_invalidate:
     case send_opcode::bind_window:

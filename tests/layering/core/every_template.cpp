@@ -16,8 +16,10 @@
 #include <freehca/hca/objects/verbs.hpp>
 #include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/counting.hpp>
+#include <freehca/queues/frame_requests.hpp>
 #include <freehca/queues/masked_atomics.hpp>
 #include <freehca/queues/memory_requests.hpp>
+#include <freehca/queues/received_frame.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq.hpp>
 #include <freehca/queues/xrc_requests.hpp>
@@ -38,6 +40,7 @@ template struct handle<queue_pair>;
 template class create_object<queue_pair>;
 template class destroy_object<queue_pair>;
 template struct handle<xrc_queue_pair>;
+template class create_object<raw_ethernet_queue_pair>;
 template class create_object<xrc_receive_queue>;
 template struct creation<commands::sw2hw_cq>;
 template class create_object<resizable_completion_queue>;
@@ -53,6 +56,9 @@ template struct queues::send_with_immediate_of<queues::data_entry>;
 template struct queues::send_with_invalidate_of<queues::data_list>;
 template struct queues::xrc<queues::rdma_write>;
 template struct queues::send_datagram_of<queues::data_entry>;
+template struct queues::send_frame_of<queues::inline_data>;
+template struct queues::send_large_frame_of<queues::data_list>;
+template class queues::received_frame<queues::entry_in_ring>;
 template struct queues::send_datagram_with_immediate_of<queues::inline_data>;
 template struct queues::rdma_write_of<queues::data_list>;
 template struct queues::rdma_write_with_immediate_of<queues::inline_data>;
@@ -74,6 +80,8 @@ status post_each(queues::sq& to, const queues::address& peer) {
   queues::blueflame by;
   FREEHCA_TRY(to.post_and_push(by, queues::send{}));
   FREEHCA_TRY(to.post_and_push(by, queues::rdma_write_inline{}));
+  FREEHCA_TRY(to.post_and_push(by, queues::send_frame_inline{}));
+  FREEHCA_TRY(to.post(queues::send_large_frame_list{}));
   FREEHCA_TRY(to.post(queues::masked_compare_and_swap{}));
   FREEHCA_TRY(to.post(queues::masked_fetch_and_add{}));
   FREEHCA_TRY(to.post(queues::fast_register{}));

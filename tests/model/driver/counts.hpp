@@ -39,6 +39,7 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           rig.objects.held<xrc_completion_queue>(),
           rig.objects.held<xrc_receive_queue>(),
           rig.objects.held<xrc_queue_pair>(),
+          rig.objects.held<raw_ethernet_queue_pair>(),
           rig.objects.held<multicast_table>(),
           rig.objects.held<group_membership>(),
           v.in_doubt,

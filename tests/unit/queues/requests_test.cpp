@@ -140,6 +140,9 @@ struct any_request {
         return post(queue, local_invalidate{.memory = {r.rkey}});
       case send_opcode::bind_window:
         return post(queue, bind_window{.memory = *r.binding});
+      case send_opcode::send_frame:
+      case send_opcode::send_large_frame:
+        break;  // not requests of a connection
     }
     return driver_error::unsupported;
   }

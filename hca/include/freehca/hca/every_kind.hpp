@@ -14,6 +14,7 @@
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 #include <freehca/hca/kinds/queue_pair_changes.hpp>
+#include <freehca/hca/kinds/raw_ethernet_queue_pair.hpp>
 #include <freehca/hca/kinds/resizable_completion_queue.hpp>
 #include <freehca/hca/kinds/shared_receive_queue.hpp>
 #include <freehca/hca/kinds/xrc_completion_queue.hpp>
@@ -37,6 +38,7 @@ constexpr verbs_budget every_kind() {
       .with<completion_ring>(4)
       .with<shared_receive_queue>(8)
       .with<queue_pair>(16)
+      .with<raw_ethernet_queue_pair>(4)
       .with<xrc_domain>(4)
       .with<xrc_completion_queue>(4)
       .with<xrc_receive_queue>(4)

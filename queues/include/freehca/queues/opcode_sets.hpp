@@ -79,9 +79,21 @@ constexpr std::uint64_t opcodes_of_datagrams() {
 constexpr bool has_datagrams(std::uint64_t opcodes) {
   return (opcodes & datagram_opcode_bit(layouts::wqe_opcode::send)) != 0;
 }
+/// The opcodes of raw Ethernet. If `large` is true, the device cuts payloads into frames (LSO).
+constexpr std::uint64_t opcodes_of_frames(bool large) {
+  using o = layouts::wqe_opcode;
+  return opcode_bit(o::nop) | frame_opcode_bit(o::send) | (large ? frame_opcode_bit(o::lso) : 0);
+}
+namespace detail {
+inline constexpr std::uint64_t connected =
+    opcodes_of_a_connection(true) | opcodes_of_masked_atomics() | opcodes_of_memory_management() |
+    opcodes_of_memory_windows() | opcode_bit(layouts::wqe_opcode::send_inval);
 static_assert((opcodes_of_datagrams() & ~opcode_bit(layouts::wqe_opcode::nop) &
-               opcodes_of_xrc(opcodes_of_a_connection(true) | opcodes_of_masked_atomics() |
-                              opcode_bit(layouts::wqe_opcode::send_inval))) == 0,
+               opcodes_of_xrc(connected)) == 0,
               "bits that mean two things");
+static_assert((opcodes_of_frames(true) & ~opcode_bit(layouts::wqe_opcode::nop) &
+               (connected | opcodes_of_xrc(connected) | opcodes_of_datagrams())) == 0,
+              "bits that mean two things");
+}  // namespace detail
 
 }  // namespace freehca::queues

@@ -8,11 +8,13 @@
 //   operand       an atomic segment
 //   operand_mask  a masked atomic segment instead (masked_atomics.hpp)
 //   memory        a segment of memory management (memory_requests.hpp)
+//   headers       a segment of headers (frame_requests.hpp)
 //   data          a data segment for each entry that is not empty, or inline segments
-// Three members are fields of the control segment:
+// Four members are fields of the control segment:
 //   immediate     the immediate data
 //   invalidated   the key to invalidate, in the field of the immediate data
 //   remote_srqn   the peer's shared receive queue (xrc_requests.hpp)
+//   frame         what the device does with a frame (frame_requests.hpp)
 //
 // When the post returns, the caller may reuse the request, its lists and its inline bytes. The
 // device may access the memory of the data entries until the request completes.
@@ -292,10 +294,16 @@ inline constexpr unsigned first_xrc_bit = 39;
 constexpr std::uint64_t xrc_opcode_bit(layouts::wqe_opcode o) {
   return opcode_bit(o) << first_xrc_bit;
 }
+/// The bit of an opcode's form for raw Ethernet. The bits of the two opcodes that have this form
+/// lie where no other request has a bit.
+constexpr std::uint64_t frame_opcode_bit(layouts::wqe_opcode o) {
+  return opcode_bit(o) << 19;
+}
 /// The bit of a request type in a set of opcodes.
 template <class Request>
 constexpr std::uint64_t request_bit() {
-  if constexpr (requires(Request r) { r.remote_srqn; }) return xrc_opcode_bit(Request::opcode);
+  if constexpr (requires(Request r) { r.frame; }) return frame_opcode_bit(Request::opcode);
+  else if constexpr (requires(Request r) { r.remote_srqn; }) return xrc_opcode_bit(Request::opcode);
   else if constexpr (requires(Request r) { r.to; }) return datagram_opcode_bit(Request::opcode);
   else return opcode_bit(Request::opcode);
 }

@@ -79,8 +79,8 @@ class sq {
   /// Writes one WQE. The device may execute it at once, or only after ring(). On an error nothing
   /// changes. Errors: driver_error::queue_full, ::bad_argument (too many entries, too much data, a
   /// datagram without an address, a number of more than 24 bits, an atomic whose data are not 8
-  /// bytes, a registration that is not sound), ::unsupported (an opcode that the service or the
-  /// device does not have), ::bad_state (not open, or post() is not allowed).
+  /// bytes, a registration, a frame or headers that are not sound), ::unsupported (an opcode that
+  /// the service or the device does not have), ::bad_state (not open, or post() is not allowed).
   template <class Request>
   [[gnu::always_inline]] status post(const Request& request) {
     no_doorbell none;
@@ -218,6 +218,12 @@ class sq {
   [[gnu::always_inline]] void store(cursor& next, By& by, const Request& request, const extent& of,
                                     request_flags flags, std::uint64_t first,
                                     bool has_bytes = true);
+  /// True if the WQE of a request goes through `by`. In such a WQE, the number of the queue pair is
+  /// where a frame has its tag, and bits 6 and 7 of the number are where a tag is requested. So a
+  /// frame with a tag, or of a number with one of these bits, is not pushed (Linux 6.1 en_tx.c
+  /// mlx4_en_xmit, hw/mlx4/qp.c create_qp_common). A large send is not pushed either.
+  template <class By, class Request>
+  [[gnu::always_inline]] bool is_pushed(const By& by, const Request& r, std::uint32_t bytes) const;
   /// The QPN and the WQE index, as bits of the first word of a WQE that is copied to a BlueFlame
   /// register. The WQE in the ring has them too.
   std::uint64_t blueflame_head() const {
@@ -281,6 +287,20 @@ inline status sq::check(const Request& r, extent& of) const {
   if constexpr (requires { r.operand; })
     if (of.bytes != 8) [[unlikely]]
       return driver_error::bad_argument;
+  if constexpr (requires { r.frame; })
+    if (!is_sound(r.frame)) [[unlikely]]
+      return driver_error::bad_argument;
+  if constexpr (requires { r.headers; }) {
+    const std::uint32_t entries = has_entry<Request> ? 1 : of.entries;
+    const std::size_t bytes =
+        layouts::wqe_ctrl::bytes + segment_bytes(r.headers) + entries * layouts::wqe_data::bytes;
+    if (!is_sound(r.headers) || of.bytes == 0 || bytes > stride_ || bytes > most_wqe_bytes)
+        [[unlikely]]
+      return driver_error::bad_argument;
+  } else if constexpr (requires { r.frame; }) {
+    if (of.bytes < least_bytes_of(r.frame)) [[unlikely]]
+      return driver_error::bad_argument;
+  }
   return {};
 }
 
@@ -366,6 +386,19 @@ inline std::uint64_t sq::first_word(const cursor& at, std::uint32_t bytes, reque
 }
 
 template <class By, class Request>
+inline bool sq::is_pushed(const By& by, [[maybe_unused]] const Request& r,
+                          std::uint32_t bytes) const {
+  if constexpr (requires { r.frame; }) {
+    using l = layouts::wqe_ctrl;
+    constexpr std::uint64_t inserts =
+        layouts::in_word<&l::ins_cvlan>(1) | layouts::in_word<&l::ins_svlan>(1);
+    if (requires { r.headers; } || first_word_of(r.frame) != 0 || (blueflame_head() & inserts) != 0)
+      return false;
+  }
+  return by.takes(bytes);
+}
+
+template <class By, class Request>
 inline void sq::store(cursor& next, By& by, const Request& r, const extent& of, request_flags flags,
                       std::uint64_t first, bool has_bytes) {
   using namespace layouts;
@@ -398,6 +431,7 @@ inline void sq::store(cursor& next, By& by, const Request& r, const extent& of, 
     ? wqe_masked_atomic::bytes : wqe_atomic::bytes;
   }
   if constexpr (requires { r.memory; }) at += store_memory(wqe + at, r.memory);
+  if constexpr (requires { r.headers; }) at += segment_bytes(r.headers);
   if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (has_entry<Request>) {
@@ -411,20 +445,26 @@ inline void sq::store(cursor& next, By& by, const Request& r, const extent& of, 
       at = store_list(wqe, at, r.data, of.entries);
     }
   }
+  // A block of the WQE may begin with headers and end with data segments.
+  if constexpr (requires { r.headers; }) store_headers(wqe, r.headers);
   std::uint64_t second = 0;
+  if constexpr (requires { r.frame; }) second = second_word_of(r.frame);
   if constexpr (requires { r.immediate; }) second = in_word<&wqe_ctrl::immediate>(r.immediate);
   if constexpr (requires { r.invalidated; }) second = in_word<&wqe_ctrl::immediate>(r.invalidated);
   if constexpr (requires { r.remote_srqn; })
     second |= in_word<&wqe_ctrl::remote_srqn>(r.remote_srqn);
   if constexpr (requires { r.memory; }) second = in_word<&wqe_ctrl::strong_order>(1);
   if (first == 0) first = first_word<Request>(next, at, flags);
+  if constexpr (requires { r.frame; }) first |= swap_be(first_word_of(r.frame));
+  // As mlx4_en sets it (Linux 6.1 en_tx.c mlx4_en_xmit).
+  if constexpr (requires { r.headers; }) first |= bit_in_memory<&wqe_ctrl::big_header>;
   if constexpr (pushes)
-    if (by.takes(at)) first |= swap_be(blueflame_head());
+    if (is_pushed(by, r, at)) first |= swap_be(blueflame_head());
   give_away(wqe, at, first, flags, second);
   next.at = wqe + stride_;
   next.slot = slot + 1;
   if constexpr (pushes) {
-    if (by.takes(at)) by.copy(wqe, at);
+    if (is_pushed(by, r, at)) by.copy(wqe, at);
     else ring_doorbell();
   } else if constexpr (std::is_same_v<By, by_doorbell>) {
     ring_doorbell();

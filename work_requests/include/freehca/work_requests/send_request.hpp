@@ -12,6 +12,7 @@
 #include <freehca/hal/status.hpp>
 #include <freehca/queues/address.hpp>
 #include <freehca/queues/data_entry.hpp>
+#include <freehca/queues/frame_requests.hpp>
 #include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
 
@@ -33,6 +34,8 @@ enum class send_opcode : std::uint8_t {
   masked_compare_and_swap,
   masked_fetch_and_add,
   bind_window,
+  send_frame,        ///< of raw Ethernet queue pairs, like the next
+  send_large_frame,  ///< a payload that the device cuts into frames (LSO)
 };
 
 /// A request to a send queue. When the post returns, the caller may reuse the request, its lists
@@ -65,6 +68,8 @@ struct send_request {
   std::uint32_t remote_srqn = 0;  ///< of extended connections (XRC); other queues ignore it
   const queues::registration* memory = nullptr;  ///< of fast_register, which is refused without it
   const queues::window_binding* binding = nullptr;  ///< the same of bind_window
+  const queues::frame_options* frame = nullptr;     ///< of frames; null: the default options
+  const queues::frame_headers* headers = nullptr;   ///< of send_large_frame, as `memory`
 };
 
 /// Writes one WQE like sq::post() with a typed request, on the same thread and with the same

@@ -50,9 +50,20 @@ struct roce_path {
   gid dgid{};                      ///< destination GID; of an IPv4 address: gid_of_ipv4()
 };
 
+/// The port of a raw_ethernet_queue_pair, which has no path to a peer. This structure is for
+/// transitions of such queue pairs alone.
+struct raw_ethernet_path {
+  static constexpr std::uint8_t of_the_request = 0xff;
+  unsigned port = 1;
+  /// The priority of all tags that the device inserts, 0 to 7. The default is the priority that
+  /// each request has (queues::frame_options).
+  std::uint8_t priority = of_the_request;
+};
+
 class verbs;
 
-/// The functions that write a roce_path. Only a program that names a roce_path is linked with them.
+/// The functions that write a roce_path, or a raw_ethernet_path. Only a program that names such a
+/// path is linked with them.
 struct roce_functions {
   /// As write_path() of an address vector.
   status (*vector)(verbs& in, const roce_path& path, bool to_groups_too,
@@ -67,13 +78,16 @@ struct roce_functions {
   /// Returns queues::address::vlan_and_mac. Marks the address vector of a path with a VLAN.
   std::uint64_t (*vlan_and_mac)(const roce_path& path, layouts::image<layouts::address_vector>& to);
 };
-extern const roce_functions write_roce;
+extern const roce_functions write_roce, write_raw_ethernet;
 
-/// The path to the peer: an infiniband_path or a roce_path. It must be of the port's link layer.
+/// The path to the peer: an infiniband_path or a roce_path. It must be of the port's link layer. Of
+/// a raw Ethernet queue pair, it is a raw_ethernet_path.
 class address_attributes {
  public:
   constexpr address_attributes(const infiniband_path& path = {}) : infiniband_(path) {}
   constexpr address_attributes(const roce_path& path) : roce_(path), write_(&write_roce) {}
+  constexpr address_attributes(const raw_ethernet_path& path)
+      : roce_{.port = path.port, .priority = path.priority}, write_(&write_raw_ethernet) {}
 
   constexpr unsigned port() const { return is_roce() ? roce_.port : infiniband_.port; }
   constexpr void set_port(unsigned port) { (is_roce() ? roce_.port : infiniband_.port) = port; }
