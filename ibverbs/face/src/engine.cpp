@@ -35,6 +35,7 @@ verbs_budget kinds(const object_limits& limits) {
                        .with<completion_ring>(resizes)
                        .with<shared_receive_queue>(limits.shared_receive_queues)
                        .with<queue_pair>(limits.queue_pairs)
+                       .with<raw_ethernet_queue_pair>(limits.queue_pairs)
                        .with<xrc_domain>(1u << xrc_domain::log_domains_of_owner)
                        .with<xrc_receive_queue>(limits.shared_receive_queues)
                        .with<xrc_queue_pair>(limits.queue_pairs)

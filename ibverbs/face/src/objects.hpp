@@ -116,6 +116,7 @@ struct opened_pair {
   ibv_qp_attr attributes;  // as given to ibv_modify_qp()
   int later;               // those of them, as a mask, that the next transition writes
   bool on_ethernet;        // its port is an Ethernet port
+  bool has_frames;         // made as IBV_QPT_RAW_PACKET
   roce_path path;          // then its path
 };
 

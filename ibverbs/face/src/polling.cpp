@@ -6,6 +6,7 @@
 #include <freehca/hca/kinds/queue_pair.hpp>
 #include <freehca/layouts/layout.hpp>
 #include <freehca/queues/directory.hpp>
+#include <freehca/queues/received_frame.hpp>
 #include <freehca/queues/work_completion.hpp>
 
 #include "objects.hpp"
@@ -84,19 +85,30 @@ ibv_wc_opcode opcode_of(work_opcode o) {
   return IBV_WC_SEND;
 }
 
-/// Whether the queue pair of a completion is on an Ethernet port. The engine's lock is held. The
-/// queue pair is therefore alive. A receive of XRC names no queue pair, and is never a datagram.
+/// The queue pair of a completion. The engine's lock is held. The queue pair is therefore alive. A
+/// receive of XRC names no queue pair, and the result is null.
 template <class Completion>
-bool is_on_ethernet(const Completion& from) {
-  if ((from.qpn() & layouts::xrc_target_qpn_bit) != 0) return false;
+const opened_pair* pair_of(const Completion& from) {
+  if ((from.qpn() & layouts::xrc_target_qpn_bit) != 0) return nullptr;
   const auto& object = *static_cast<const queue_object*>(from.queue->owner);
-  return static_cast<const opened_pair*>(object.cookie)->on_ethernet;
+  return static_cast<const opened_pair*>(object.cookie);
+}
+
+/// The flag of a frame over IPv4 whose checksums are right (rdma-core providers/mlx4/mlx4dv.h
+/// MLX4_CQE_STATUS_IPV4_CSUM_OK).
+template <class Completion>
+unsigned checksum_flag(const Completion& from) {
+  const queues::received_frame frame(from);
+  const bool right = frame.is_ipv4() && frame.ip_checksum_ok() && frame.l4_checksum_ok();
+  return right ? unsigned{IBV_WC_IP_CSUM_OK} : 0;
 }
 
 template <class Completion>
 void fill_in_receive(const Completion& from, ibv_wc& to) {
   to.src_qp = from.source_qpn();
-  if (is_on_ethernet(from)) {
+  const opened_pair* const at = pair_of(from);
+  if (at != nullptr && at->has_frames) to.wc_flags |= checksum_flag(from);
+  if (at != nullptr && at->on_ethernet) {
     // Where the LID stands else, there are bytes of the sender's MAC. Linux leaves them out (6.1
     // hw/mlx4/cq.c mlx4_ib_poll_one). The priority is in the upper three bits.
     to.sl = from.sl() >> 1;
@@ -123,7 +135,11 @@ void fill_in(const Completion& from, ibv_wc& to) {
   to.vendor_err = from.vendor_syndrome;
   to.byte_len = from.byte_count;
   to.qp_num = from.qpn();
-  if (from.ok() && from.is_receive()) fill_in_receive(from, to);
+  if (!from.ok()) return;
+  if (from.is_receive()) fill_in_receive(from, to);
+  else if (from.template get<&layouts::cqe_rows::opcode>() ==
+           static_cast<unsigned>(layouts::wqe_opcode::lso))
+    to.opcode = IBV_WC_TSO;
 }
 
 /// Receives of XRC complete here too.

@@ -51,6 +51,8 @@ std::optional<send_opcode> opcode_of(ibv_wr_opcode o) {
       return send_opcode::send_with_invalidate;
     case IBV_WR_BIND_MW:
       return send_opcode::bind_window;
+    case IBV_WR_TSO:
+      return send_opcode::send_large_frame;
     default:
       return {};
   }
@@ -110,6 +112,39 @@ int translate_binding(const ibv_send_wr& from, queues::window_binding& to) {
   return 0;
 }
 
+/// The parts of a frame's request to which the driver's request points.
+struct frame_parts {
+  queues::frame_options options;
+  queues::frame_headers headers;
+};
+
+/// Returns 0, or an errno. The destination of the frame is read from its first bytes, for the
+/// receivers of the same port (rdma-core providers/mlx4/qp.c mlx4_post_send).
+int translate_frame(const ibv_send_wr& from, send_request& to, frame_parts& parts) {
+  if (from.opcode != IBV_WR_SEND && from.opcode != IBV_WR_TSO) return EINVAL;
+  const bool large = from.opcode == IBV_WR_TSO, sums = (from.send_flags & IBV_SEND_IP_CSUM) != 0;
+  parts = {.options = {.ip_checksum = sums, .l4_checksum = sums}, .headers = {}};
+  const std::byte* first = to.inline_bytes;
+  std::size_t bytes = to.inline_length;
+  if (large) {
+    first = static_cast<const std::byte*>(from.tso.hdr);
+    bytes = from.tso.hdr_sz;
+    parts.headers = {first, from.tso.hdr_sz, from.tso.mss};
+  } else if (first == nullptr && to.entries != 0) {
+    first = reinterpret_cast<const std::byte*>(to.list->address);
+    bytes = to.list->length;
+  }
+  constexpr std::size_t mac_bytes = 6;
+  if (first != nullptr && bytes >= mac_bytes)
+    for (std::size_t i = 0; i < mac_bytes; ++i)
+      parts.options.loopback_mac =
+          parts.options.loopback_mac << 8 | static_cast<std::uint8_t>(first[i]);
+  to.opcode = large ? send_opcode::send_large_frame : send_opcode::send_frame;
+  to.frame = &parts.options;
+  to.headers = &parts.headers;
+  return 0;
+}
+
 /// A queue pair that was made for no entries takes one. A negative count is too large as well.
 bool has_more_entries(int entries, std::uint32_t most) {
   return static_cast<std::uint32_t>(entries) > std::max(1u, most);
@@ -117,7 +152,7 @@ bool has_more_entries(int entries, std::uint32_t most) {
 
 /// Returns 0, or an errno.
 int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inline_pieces& pieces,
-              queues::window_binding& binding) {
+              queues::window_binding& binding, frame_parts& parts) {
   const std::optional<send_opcode> opcode = opcode_of(from.opcode);
   if (!opcode) return EINVAL;
   const ibv_qp_cap& most = queue.made_with.cap;
@@ -134,6 +169,7 @@ int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inli
     to.list = entries_of(from.sg_list);
     to.entries = static_cast<unsigned>(from.num_sge);
   }
+  if (queue.shared->has_frames) return translate_frame(from, to, parts);
   if (queue.made_with.qp_type == IBV_QPT_XRC_SEND) to.remote_srqn = from.qp_type.xrc.remote_srqn;
   if (queue.made_with.qp_type == IBV_QPT_UD) {
     // Those of other opcodes have something else where datagrams have their address handle.
@@ -201,11 +237,12 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   int error = 0;
   inline_pieces pieces;
   queues::window_binding binding;
+  frame_parts parts;
   const engine::guard held(here.lock);
   queues::sq& ring = queue.object->rings.send;
   for (; request != nullptr; request = request->next) {
     send_request translated;
-    error = translate(queue, *request, translated, pieces, binding);
+    error = translate(queue, *request, translated, pieces, binding, parts);
     if (error == 0)
       if (const status posted = work_requests::post(ring, translated); !posted.ok())
         error = error_of_post(posted);

@@ -55,7 +55,8 @@ void describe_device(engine& here, ibv_device_attr& to) {
   to.max_qp_wr = (1 << can.log_most_wqes) - spare_requests;
   to.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                         IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-                        IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SHUTDOWN_PORT | memory_flags(can);
+                        IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SHUTDOWN_PORT |
+                        IBV_DEVICE_RAW_IP_CSUM | memory_flags(can);
   if (can.has(layouts::dev_cap_flag::xrc)) to.device_cap_flags |= IBV_DEVICE_XRC;
   to.max_sge = static_cast<int>(std::min(can.most_gather, can.most_scatter));
   to.max_cq = static_cast<int>(limits.completion_queues);
@@ -84,6 +85,21 @@ void describe_device(engine& here, ibv_device_attr& to) {
     to.max_pkeys = std::max(to.max_pkeys, static_cast<std::uint16_t>(here.port(port).pkeys.size()));
   to.local_ca_ack_delay = static_cast<std::uint8_t>(can.local_ack_delay);
   to.phys_port_cnt = static_cast<std::uint8_t>(can.ports);
+}
+
+/// What a device with an Ethernet port can do with frames (Linux 6.1 hw/mlx4/main.c
+/// mlx4_ib_query_device).
+void describe_frames(engine& here, ibv_device_attr_ex& to) {
+  bool ethernet = false;
+  for (unsigned port = 1; port <= here.ports(); ++port) ethernet |= is_ethernet(here, port);
+  if (!ethernet) return;
+  const capabilities& can = here.hardware().capabilities();
+  if (can.has(layouts::dev_cap_flag::fcs_keep))
+    to.raw_packet_caps |= IBV_RAW_PACKET_CAP_SCATTER_FCS;
+  const auto most = static_cast<unsigned>(can.raw.get<&layouts::query_dev_cap::log_max_gso_sz>());
+  if (most == 0 || !can.has(layouts::dev_cap_flag::big_lso_header)) return;
+  to.tso_caps.max_tso = 1u << most;
+  to.tso_caps.supported_qpts = 1u << IBV_QPT_RAW_PACKET;
 }
 
 ibv_port_state state_of(layouts::port_state s) {
@@ -156,6 +172,7 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
   {
     const engine::guard held(here.lock);
     describe_device(here, found.orig_attr);
+    describe_frames(here, found);
   }
   found.phys_port_cnt_ex = found.orig_attr.phys_port_cnt;
   // Those of the fields of the command. Linux 6.1 reports them too (mlx4_ib_query_device).

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include <freehca/hca/kinds/raw_ethernet_queue_pair.hpp>
 #include <freehca/hca/kinds/xrc_queue_pair.hpp>
 
 #include "errors.hpp"
@@ -43,6 +44,27 @@ queue_pair_attributes attributes_of(ibv_pd* pd, const ibv_qp_init_attr& from,
     to.scatter = std::max(1u, from.cap.max_recv_sge);
   }
   return to;
+}
+
+/// What a program can ask of a queue pair of frames beside its capabilities.
+struct frame_needs {
+  std::uint16_t header_bytes = 0;  ///< of large sends
+  bool keeps_check_sequence = false;
+};
+
+raw_ethernet_attributes attributes_of(ibv_pd* pd, const ibv_qp_init_attr& from,
+                                      const frame_needs& needs) {
+  const queue_pair_attributes same = attributes_of(pd, from, layouts::qp_service::uc);
+  return {.pd = same.pd,
+          .send_cq = same.send_cq,
+          .receive_cq = same.receive_cq,
+          .sends = same.sends,
+          .receives = same.receives,
+          .gather = same.gather,
+          .scatter = same.scatter,
+          .inline_bytes = same.inline_bytes,
+          .header_bytes = needs.header_bytes,
+          .keep_check_sequence = needs.keeps_check_sequence};
 }
 
 /// What the rings have room for, at least what was asked for.
@@ -98,18 +120,24 @@ ibv_qp* finish(std::unique_ptr<pair> made, ibv_context* context, ibv_pd* pd,
   return qp_of(*made.release());
 }
 
-ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how) {
+ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how, const frame_needs& needs = {}) {
   engine& here = engine_of(pd->context);
   if (here.dead()) return fail(ENODEV);
-  const bool initiator = how.qp_type == IBV_QPT_XRC_SEND;
+  const bool initiator = how.qp_type == IBV_QPT_XRC_SEND,
+             frames = how.qp_type == IBV_QPT_RAW_PACKET;
   const std::optional<layouts::qp_service> service = service_of(how.qp_type);
-  if (!service && !initiator) return fail(refuse("a queue pair of that type"));
+  if (!service && !initiator && !frames) return fail(refuse("a queue pair of that type"));
   if (how.send_cq == nullptr || (how.recv_cq == nullptr && !initiator)) return fail(EINVAL);
   // A shared receive queue of XRC serves XRC targets alone (Linux 6.1 core/uverbs_cmd.c create_qp).
   if (!initiator && how.srq != nullptr && of(how.srq).domain != nullptr) return fail(EINVAL);
+  if (frames && how.srq != nullptr)
+    return fail(refuse("a raw packet queue pair with a shared receive queue"));
   auto made = std::make_unique<pair>();
   int error = 0;
-  if (initiator) {
+  if (frames) {
+    error = make<raw_ethernet_queue_pair>(here, attributes_of(pd, how, needs), how, *made);
+    if (error == 0) made->shared->has_frames = true;
+  } else if (initiator) {
     xrc_queue_pair_attributes attributes;
     attributes.pd = of(pd).handle;
     attributes.cq = of(how.send_cq).handle;
@@ -197,25 +225,35 @@ ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how) {
   // A domain of other types is not looked at, and neither is the protection domain of a target
   // (rdma-core providers/mlx4/verbs.c MLX4_CREATE_QP_SUP_COMP_MASK).
   constexpr std::uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
-                                  IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+                                  IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+                                  IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
   const bool builds = (how->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   if ((how->comp_mask & ~known) != 0) return fail(refuse("an attribute of ibv_create_qp_ex"));
   const std::uint32_t needed = target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
   if ((how->comp_mask & needed) == 0) return fail(EINVAL);
-  const std::uint32_t allowed =
-      how->qp_type == IBV_QPT_UD ? std::uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB} : 0;
-  if ((how->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && (how->create_flags & ~allowed) != 0)
-    return fail(refuse("a create flag of ibv_create_qp_ex"));
+  const bool frames = how->qp_type == IBV_QPT_RAW_PACKET;
+  const std::uint32_t allowed = how->qp_type == IBV_QPT_UD
+                                    ? std::uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB}
+                                : frames ? std::uint32_t{IBV_QP_CREATE_SCATTER_FCS}
+                                         : 0;
+  const std::uint32_t flags =
+      (how->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 ? how->create_flags : 0;
+  frame_needs needs{.keeps_check_sequence = (flags & IBV_QP_CREATE_SCATTER_FCS) != 0};
+  if ((how->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER) != 0)
+    needs.header_bytes = how->max_tso_header;
+  if (needs.header_bytes != 0 && !frames) return fail(EINVAL);
+  if ((flags & ~allowed) != 0) return fail(refuse("a create flag of ibv_create_qp_ex"));
   // A program calls the functions that it asked for without looking at them.
-  if (builds && (how->send_ops_flags & ~request_functions) != 0)
+  const std::uint64_t functions = request_functions | (frames ? IBV_QP_EX_WITH_TSO : 0);
+  if (builds && (how->send_ops_flags & ~functions) != 0)
     return fail(refuse("a send operation of ibv_create_qp_ex"));
   ibv_qp_init_attr plain{how->qp_context, how->send_cq, how->recv_cq,   how->srq,
                          how->cap,        how->qp_type, how->sq_sig_all};
-  ibv_qp* const made = target ? create_target(context, how->xrcd, plain) : create(how->pd, plain);
+  ibv_qp* const made =
+      target ? create_target(context, how->xrcd, plain) : create(how->pd, plain, needs);
   if (made == nullptr) return nullptr;
   how->cap = plain.cap;
-  of(made).blocks_loopback = (how->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 &&
-                             (how->create_flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0;
+  of(made).blocks_loopback = (flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0;
   if (builds) {
     pair& queue = of(made);
     queue.builds = true;

@@ -114,6 +114,9 @@ void set_request_functions(ibv_qp_ex& to) {
                               std::uint64_t add) {
     begin(qp, IBV_WR_ATOMIC_FETCH_AND_ADD).wr.atomic = {address, add, 0, key};
   };
+  to.wr_send_tso = [](ibv_qp_ex* qp, void* header, std::uint16_t bytes, std::uint16_t payload) {
+    begin(qp, IBV_WR_TSO).tso = {header, bytes, payload};
+  };
   to.wr_set_xrc_srqn = [](ibv_qp_ex* qp, std::uint32_t queue) {
     last(qp).qp_type.xrc.remote_srqn = queue;
   };

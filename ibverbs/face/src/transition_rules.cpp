@@ -11,8 +11,8 @@ namespace {
 
 struct rule {
   ibv_qp_state from, to;
-  /// Of RC, UC, UD, initiators and targets of XRC.
-  int required[5], optional[5];
+  /// Of RC, UC, UD, initiators and targets of XRC, raw packets.
+  int required[6], optional[6];
 };
 
 constexpr int path = IBV_QP_ALT_PATH, access = IBV_QP_ACCESS_FLAGS, key = IBV_QP_PKEY_INDEX,
@@ -24,7 +24,7 @@ constexpr rule rules[] = {
     {IBV_QPS_RESET,
      IBV_QPS_INIT,
      {key | port | access, key | port | access, key | port | qkey, key | port | access,
-      key | port | access},
+      key | port | access, port},
      {}},
     {IBV_QPS_INIT,
      IBV_QPS_INIT,
@@ -89,6 +89,8 @@ unsigned column_of(ibv_qp_type type) {
       return 3;
     case IBV_QPT_XRC_RECV:
       return 4;
+    case IBV_QPT_RAW_PACKET:
+      return 5;
     default:
       return 2;
   }

@@ -121,7 +121,7 @@ std::uint32_t given_by(int mask, ibv_qp_type type) {
 
 /// The port of a queue pair, and its path if it is an Ethernet port.
 struct route {
-  bool on_ethernet;
+  bool on_ethernet, has_frames;
   roce_path path;
 };
 
@@ -137,7 +137,8 @@ connection_attributes connection_of(const ibv_qp_attr& from, const route& on) {
   to.remote_qpn = from.dest_qp_num;
   to.receive_psn = from.rq_psn;
   to.reads_as_responder = from.max_dest_rd_atomic;
-  if (on.on_ethernet) to.address = on.path;
+  if (on.has_frames) to.address = raw_ethernet_path{};
+  else if (on.on_ethernet) to.address = on.path;
   else to.address = address_of(from.ah_attr);
   to.address.set_port(from.port_num);
   to.send_psn = from.sq_psn;
@@ -310,8 +311,10 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
     if (const int error = here.perform(query, queue.handle); error != 0) return error;
   }
   route on{.on_ethernet = here.is_port(changed.port_num) && is_ethernet(here, changed.port_num),
+           .has_frames = queue.shared->has_frames,
            .path = queue.shared->path};
-  if (on.on_ethernet)
+  if (on.has_frames && (mask & IBV_QP_PORT) != 0 && !on.on_ethernet) return EINVAL;
+  if (on.on_ethernet && !on.has_frames)
     if (const int error = take_path(here, changed, mask, on.path); error != 0) return error;
   const bool changes =
       to != IBV_QPS_RESET && to != IBV_QPS_ERR &&
