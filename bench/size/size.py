@@ -48,15 +48,20 @@ HCA = "hca/include/freehca/hca"
 KINDS = (
     "memory_window",
     "multicast",
+    "packet_counter",
     "queue_pair_changes",
     "raw_ethernet_queue_pair",
+    "receive_work_queue",
     "resizable_completion_queue",
+    "rss_queue_pair",
     "xrc_*",
 )
+# Their functions are in the source of another kind, or in one of another name.
+OTHER_SOURCES = ("queue_pair_changes", "rss_queue_pair")
 PARTS = {
     "requests and kinds": [
         *(f"{HCA}/kinds/{name}.hpp" for name in KINDS),
-        *(f"hca/src/kinds/{name}.cpp" for name in KINDS if name != "queue_pair_changes"),
+        *(f"hca/src/kinds/{name}.cpp" for name in KINDS if name not in OTHER_SOURCES),
         "hca/src/kinds/queue_pair_change.cpp",
         "hca/src/kinds/queue_pair_report.cpp",
         "hca/src/kinds/exchange.hpp",
@@ -92,7 +97,7 @@ GOALS = {
 # Names of what only programs have that name it, each a part of a symbol of the core.
 NOT_IN_SMALLEST = (
     *("write_roce", "roce_path", "set_port_addresses", "vlan", "ethernet", "xrc_", "memory_window"),
-    *("multicast", "change_queue_pair", "resizable", "replace_memory_region"),
+    *("multicast", "change_queue_pair", "resizable", "replace_memory_region", "rss_"),
 )
 # A string, a character, or a comment, whichever begins first; raw strings before plain ones.
 TOKEN = re.compile(

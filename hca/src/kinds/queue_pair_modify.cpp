@@ -22,8 +22,10 @@ using attributes = connection_attributes;
 #define FREEHCA_ROW(member, table, field) \
   FREEHCA_FIELD_AS(attributes, member, &table::field, attribute_id::member)
 constexpr auto connection_fields = fields_of<qpc>(
-    FREEHCA_ROW(pkey_index, primary_path, pkey_index), FREEHCA_FIELD(attributes, qkey, &qpc::qkey),
-    FREEHCA_ROW(min_rnr_timer, qpc, min_rnr_nak), FREEHCA_ROW(reads_as_responder, qpc, rra_max),
+    FREEHCA_ROW(pkey_index, primary_path, pkey_index),
+    FREEHCA_FIELD(attributes, counter, &primary_path::counter_index),
+    FREEHCA_FIELD(attributes, qkey, &qpc::qkey), FREEHCA_ROW(min_rnr_timer, qpc, min_rnr_nak),
+    FREEHCA_ROW(reads_as_responder, qpc, rra_max),
     FREEHCA_FIELD(attributes, remote_read, &qpc::rre),
     FREEHCA_FIELD(attributes, remote_atomic, &qpc::rae),
     FREEHCA_FIELD(attributes, remote_write, &qpc::rwe), FREEHCA_ROW(path_mtu, qpc, mtu),
@@ -137,7 +139,7 @@ status take_reads(attributes& a, std::uint32_t written, verbs& owner) {
 }
 
 /// Sets the fields of the transition to RTR that are not rows: the path, the port, the largest
-/// message, the counter.
+/// message.
 status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
   const capabilities& can = owner.adapter().capabilities();
   unsigned log_most_message = 13;
@@ -155,11 +157,6 @@ status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
   FREEHCA_TRY(write_path(owner, a.address, has_peer, path));
   __builtin_memcpy(c.data() + row_of<&primary_path::force_loopback>.offset, path.data(),
                    path.size());
-  // The last counter is the sink. Queue pairs without a counter of their own use it (Linux 6.1
-  // MLX4_SINK_COUNTER_INDEX).
-  const auto counters = static_cast<unsigned>(can.raw.get<&query_dev_cap::max_counters>());
-  c.set<&primary_path::counter_index>(
-      can.has(dev_cap_flag::counters) && counters != 0 ? (counters - 1) & 0xff : 0xff);
   return {};
 }
 
@@ -175,8 +172,13 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
   image<qpc> c = queue_pair_context(pair, to);
   FREEHCA_TRY(take_reads(a, how.optional_fields, owner));
   if (to == qp_state::rtr) FREEHCA_TRY(set_path(c, a, has_peer, owner));
+  // The last counter is the sink. Queue pairs without a counter of their own use it (Linux 6.1
+  // MLX4_SINK_COUNTER_INDEX).
+  const capabilities& can = owner.adapter().capabilities();
+  if (a.counter == 0xff && can.has(dev_cap_flag::counters))
+    a.counter = static_cast<std::uint8_t>(can.raw.get<&query_dev_cap::max_counters>() - 1);
   FREEHCA_TRY(
-      store(connection_fields, a, c, owner.refused(), row_at(offsetof(attributes, pkey_index)), 1));
+      store(connection_fields, a, c, owner.refused(), row_at(offsetof(attributes, pkey_index)), 2));
   FREEHCA_TRY(store(connection_fields, a, c, owner.refused(), how.first, how.count));
   std::uint32_t optional = how.optional_fields;
   if (const roce_functions* const write = a.address.write(); write != nullptr)

@@ -73,7 +73,9 @@ status verbs::allocate(device_object& object, page_list& pages) {
   const kind_facts& facts = object.what->facts;
   number_allocator& numbers = device_->numbers().*facts.numbers;
   const context_tables& tables = device_->contexts();
-  FREEHCA_TRY(allocate_usable(numbers, 1, tables, facts.group, link_, object.device_number));
+  // The plan of a receive work queue has chosen the number.
+  if (object.device_number == object_record::none)
+    FREEHCA_TRY(allocate_usable(numbers, 1, tables, facts.group, link_, object.device_number));
   if (link_ != nullptr) numbers.set_owner(object.device_number, link_->id());
   if (object.what->has_rings) {
     auto& queue = static_cast<queue_object&>(object);

@@ -42,6 +42,10 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           rig.objects.held<raw_ethernet_queue_pair>(),
           rig.objects.held<multicast_table>(),
           rig.objects.held<group_membership>(),
+          rig.objects.held<receive_queue_range>(),
+          rig.objects.held<receive_work_queue>(),
+          rig.objects.held<rss_queue_pair>(),
+          rig.objects.held<packet_counter>(),
           v.in_doubt,
           v.request_bytes};
 }

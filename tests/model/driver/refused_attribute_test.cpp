@@ -39,6 +39,8 @@ struct refused_attribute_test : ::testing::Test {
   }
   /// Those of multicast groups.
   void refuse_groups();
+  /// Those of receive-side scaling and of counters.
+  void refuse_receive_side_scaling(verbs_rig& other);
   /// Those of a port and of paths on Ethernet.
   void refuse_on_ethernet();
   template <class K>
@@ -125,7 +127,71 @@ void refused_attribute_test::refuse_on_ethernet() {
     expect(rtr([](to& p) { p.dgid = {}; }), id::dgid, 1, 1, of_path);
     EXPECT_TRUE(rtr([](to&) {}).ok());
   }
+  refuse_receive_side_scaling(other);
   EXPECT_EQ(other.machine.adapter().complaints(), 0u);
+}
+
+void refused_attribute_test::refuse_receive_side_scaling(verbs_rig& other) {
+  const refused_attribute& note = other.objects.refused();
+  const auto range_of = [&](std::uint32_t count) {
+    return other.objects.create<receive_queue_range>({.count = count});
+  };
+  const auto most = std::uint64_t{1} << other.adapter.capabilities()
+                                            .raw.get<&layouts::query_dev_cap::log_max_rss_tbl_sz>();
+  expect(range_of(0).error(), id::table_entries, 0, 1, note);
+  expect(range_of(3).error(), id::table_entries, 3, 3, note);
+  expect(range_of(static_cast<std::uint32_t>(2 * most)).error(), id::table_entries, 2 * most, most,
+         note);
+  rc_pair pair(other);
+  const handle<receive_queue_range> range = range_of(4).value();
+  handle<receive_work_queue> queue[4];
+  const queue_pair_attributes of_pair = {
+      .pd = pair.domain, .send_cq = pair.completion[0], .receive_cq = pair.completion[0]};
+  for (handle<receive_work_queue>& q : queue) {
+    create_receive_work_queue op;
+    op.start(other.objects, {range, of_pair});
+    ASSERT_TRUE(other.await(op).ok());
+    q = op.made();
+  }
+  const std::uint8_t key[40] = {};
+  const rss_queue_pair_attributes good{
+      .queue = of_pair, .table = queue, .count = 4, .key = key, .key_bytes = sizeof key};
+  const auto spoilt = [&](auto spoil) {
+    rss_queue_pair_attributes a = good;
+    spoil(a);
+    create_rss_queue_pair op;
+    op.start(other.objects, a);
+    return other.await(op);
+  };
+  using to = rss_queue_pair_attributes;
+  const std::uint32_t first = qpn_of(other.objects, queue[0]);
+  const handle<receive_work_queue> twice[] = {queue[0], queue[0]};
+  expect(spoilt([](to& a) { a.count = 0; }), id::table_entries, 0, 1, note);
+  expect(spoilt([](to& a) { a.count = 3; }), id::table_entries, 3, 3, note);
+  expect(spoilt([](to& a) { a.queue.receives = 1; }), id::receives, 1, 0, note);
+  expect(spoilt([](to& a) { a.default_queue = 4; }), id::default_queue, 4, 3, note);
+  expect(spoilt([](to& a) { a.key_bytes = 39; }), id::hash_key_bytes, 39, 40, note);
+  expect(spoilt([](to& a) { a.key_bytes = 41; }), id::hash_key_bytes, 41, 40, note);
+  for (const std::uint8_t headers :
+       {rss_headers::tcp_ipv4, rss_headers::udp_ipv4, rss_headers::tcp_ipv6, rss_headers::udp_ipv6,
+        std::uint8_t{rss_headers::ipv6 | rss_headers::tcp_ipv4}, std::uint8_t{1 << 6}})
+    expect(spoilt([&](to& a) { a.headers = headers; }), id::hash_headers, headers, headers, note);
+  expect(spoilt([&](to& a) { a.table = queue + 1, a.count = 2; }), id::table_order, first + 1,
+         first, note);
+  expect(spoilt([&](to& a) { a.table = twice, a.count = 2; }), id::table_order, first, first + 1,
+         note);
+  EXPECT_TRUE(spoilt([](to& a) { a.queue.pd = {}; }).is(driver_error::stale_handle));
+  for (const handle<receive_work_queue> q : queue) {
+    destroy_receive_work_queue op;
+    op.start(other.objects, q);
+    EXPECT_TRUE(other.await(op).ok()) << "a refused table does not keep its queues";
+  }
+  EXPECT_TRUE(other.objects.destroy(range).ok());
+  packet_counter_query query;
+  query.start(other.adapter, 1000);
+  const std::uint64_t counters =
+      other.adapter.capabilities().raw.get<&layouts::query_dev_cap::max_counters>();
+  expect(other.await(query), id::counter, 1000, counters - 1, query.refused);
 }
 
 void refused_attribute_test::refuse_groups() {

@@ -33,6 +33,16 @@ struct dump_eth_stats
   }
 };
 
+/// Reads a counter that queue pairs name by its index, and sets it to 0 if `reset` is true.
+struct query_if_stat : family<opcode::query_if_stat, nothing, layouts::interface_counter> {
+  static void aim(command_request& r, std::uint32_t index, bool reset) {
+    using l = layouts::query_if_stat_modifier;
+    family::aim(r);
+    r.input_modifier = layouts::load_be<std::uint32_t>(
+        layouts::image<l>().set<&l::index>(index).set<&l::reset>(reset).data());
+  }
+};
+
 /// Detects the link layer of the cable. The immediate output is an image of layouts::sense_port.
 using sense_port = family<opcode::sense_port, nothing, immediate, object_kind::port,
                           command_traits{.patience = patience::lengthy}>;

@@ -19,7 +19,8 @@ enum class attribute_id : std::uint8_t {
   static_rate, sgid_index, flow_label, link_layer, dmac, vlan, priority, mac_index, dgid, port_mac,
   port_vlan, port_gid, ethernet_mtu, filter_vlan, filter_group, port_type, module_bytes,
   module_offset, log_page_bytes, page_offset, virtual_address, virtual_offset, remote_rights,
-  multicast_gid, changes, migration, alternate_pkey_index, alternate_ack_timeout
+  multicast_gid, changes, migration, alternate_pkey_index, alternate_ack_timeout,
+  table_entries, table_order, default_queue, hash_key_bytes, hash_headers, counter
 };
 // clang-format on
 

@@ -11,11 +11,14 @@
 #include <freehca/hca/kinds/memory_region.hpp>
 #include <freehca/hca/kinds/memory_window.hpp>
 #include <freehca/hca/kinds/multicast.hpp>
+#include <freehca/hca/kinds/packet_counter.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 #include <freehca/hca/kinds/queue_pair_changes.hpp>
 #include <freehca/hca/kinds/raw_ethernet_queue_pair.hpp>
+#include <freehca/hca/kinds/receive_work_queue.hpp>
 #include <freehca/hca/kinds/resizable_completion_queue.hpp>
+#include <freehca/hca/kinds/rss_queue_pair.hpp>
 #include <freehca/hca/kinds/shared_receive_queue.hpp>
 #include <freehca/hca/kinds/xrc_completion_queue.hpp>
 #include <freehca/hca/kinds/xrc_domain.hpp>
@@ -44,7 +47,11 @@ constexpr verbs_budget every_kind() {
       .with<xrc_receive_queue>(4)
       .with<xrc_queue_pair>(4)
       .with<multicast_table>(1)
-      .with<group_membership>(16);
+      .with<group_membership>(16)
+      .with<receive_queue_range>(4)
+      .with<receive_work_queue>(16)
+      .with<rss_queue_pair>(4)
+      .with<packet_counter>(8);
 }
 
 // The facade (faces/easy) adds two kinds of its own.

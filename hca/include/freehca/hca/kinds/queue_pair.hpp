@@ -58,6 +58,8 @@ struct connection_attributes {
   std::uint8_t ack_timeout = 14;         ///< 4.096 us * 2^n; 0: no timeout
   std::uint8_t log_ack_request =
       8;  ///< a request for an ACK each 2^n packets (Linux: MLX4_IB_ACK_REQ_FREQ)
+  /// INIT and RTR, with the same value: the packet_counter of the queue pair. 0xff: none.
+  std::uint8_t counter = 0xff;
 };
 
 struct queue_pair : queue_object {

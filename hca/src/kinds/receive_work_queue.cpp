@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Receive work queues, and the queue pair that distributes frames among them.
+#include <freehca/layouts/bit_operations.hpp>
+
+#include <freehca/hca/kinds/rss_queue_pair.hpp>
+
+namespace freehca {
+
+using namespace layouts;
+
+namespace {
+
+constexpr queue_pair_service frames_service{
+    .code = qp_service::mlx, .header_bytes = 0, .most_message_bytes = 0, .opcodes = 0, .to = {}};
+
+constexpr std::uint32_t key_bytes = 40;
+
+/// Checks the number of entries of an indirection table. Linux has the same limit (6.1 mlx4/fw.c
+/// mlx4_QUERY_DEV_CAP, max_rss_tbl_sz).
+status check_table(verbs& in, std::uint32_t count) {
+  const image<query_dev_cap>& can = in.adapter().capabilities().raw;
+  refused_attribute& note = in.refused();
+  if ((count & (count - 1)) != 0) return note.refuse(attribute_id::table_entries, count, count);
+  return note.check(attribute_id::table_entries, count,
+                    1u << can.get<&query_dev_cap::log_max_rss_tbl_sz>(), 1);
+}
+
+status refuse_vector(verbs& in, const roce_path&, bool, image<address_vector>&) {
+  return in.refused().refuse(attribute_id::link_layer, 0, 0);
+}
+status leave_path(verbs&, const roce_path&, bool, image<address_path>&) {
+  return {};
+}
+
+/// Writes the path, and for the transition to INIT of an RSS queue pair its parameters, which stand
+/// over the end of the path. The fields are set as in Linux (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp,
+/// fill_qp_rss_context; mlx4/en_resources.c mlx4_en_fill_qp_context).
+std::uint32_t write_frame_context(verbs& in, const roce_path& path, qp_state to, bool,
+                                  std::uint32_t number, image<qpc>& c) {
+  constexpr ib_mtu no_limit{7};
+  c.set<&primary_path::sched_queue>(sched_queue_ethernet(path.port, 0))
+      .set<&primary_path::link_type>(path_link::ethernet);
+  c.set<&qpc::mtu>(no_limit).set<&qpc::msg_max>(31);
+  c.set<&qpc::vsd>(true);  // VLAN tags stay in the frame
+  const auto* const pair = static_cast<const queue_object*>(in.queue_pairs().find(number)->owner);
+  if (to != qp_state::init || pair->what->identity != &identity_of<rss_queue_pair>) return 0;
+  c.set<&qpc::rss>(true);
+  __builtin_memcpy(c.data() + rss_context_offset,
+                   static_cast<const rss_queue_pair*>(pair)->spreading.data(), rss_context::bytes);
+  return 0;
+}
+
+constexpr roce_functions write_frames{&refuse_vector, &leave_path, &write_frame_context, nullptr};
+
+}  // namespace
+
+address_attributes frames_of(unsigned port) {
+  roce_path path;
+  path.port = port;
+  return {path, write_frames};
+}
+
+status receive_queue_range::build(verbs& in, const attributes& a) {
+  if (!in.is_control_owner()) return driver_error::unsupported;
+  FREEHCA_TRY(check_table(in, a.count));
+  const auto taken = in.adapter().numbers().qps.allocate(a.count, a.count);
+  if (!taken.ok()) return taken.error();
+  next = taken.value();
+  left = a.count;
+  if (in.adapter().contexts().first_usable(context_group::qp, next, left) == next) return {};
+  return status(driver_error::no_resource, static_cast<unsigned>(budget::item::qps));
+}
+
+void receive_queue_range::strip(verbs& in) {
+  if (left != 0) in.adapter().numbers().qps.free(next, left);
+  left = 0;
+}
+
+status receive_work_queue::plan(verbs& in, const attributes& a, creation<creating>& to) {
+  receive_queue_range* const from = in.find(a.range);
+  FREEHCA_TRY(verbs::usable(from));
+  FREEHCA_TRY(queue_pair::plan(in, a.queue, to));
+  service = &frames_service;
+  if (from->left == 0) return status(driver_error::no_resource, from->facts.item);
+  use(*from);
+  device_number = from->next++;
+  --from->left;
+  return {};
+}
+
+status rss_queue_pair::plan(verbs& in, const attributes& a, creation<creating>& to) {
+  using r = rss_context;
+  refused_attribute& note = in.refused();
+  const capabilities& can = in.adapter().capabilities();
+  const bool toeplitz = a.hash == rss_hash::toeplitz;
+  const bool udp = (a.headers & (rss_headers::udp_ipv4 | rss_headers::udp_ipv6)) != 0;
+  if (!(toeplitz ? can.raw.get<&query_dev_cap::rss_toeplitz>()
+                 : can.raw.get<&query_dev_cap::rss_xor>()) ||
+      (udp && !can.has(dev_cap_flag::udp_rss)))
+    return driver_error::unsupported;
+  FREEHCA_TRY(check_table(in, a.count));
+  FREEHCA_TRY(note.check(attribute_id::receives, a.queue.receives, 0));
+  FREEHCA_TRY(note.check(attribute_id::default_queue, a.default_queue, a.count - 1));
+  FREEHCA_TRY(note.check(attribute_id::hash_key_bytes, a.key_bytes, key_bytes, key_bytes));
+  // Linux does not hash by ports without the addresses (6.1 hw/mlx4/qp.c set_qp_rss).
+  const unsigned h = a.headers, ports = h << 1,
+                 needed = ((ports | h << 4) & rss_headers::ipv4) |
+                          ((ports | h << 3) & rss_headers::ipv6);
+  if ((needed & ~h) != 0 || h > 0x3f) return note.refuse(attribute_id::hash_headers, h, h);
+  FREEHCA_TRY(queue_pair::plan(in, a.queue, to));
+  service = &frames_service;
+
+  receive_work_queue** place = &first;
+  for (std::uint32_t number_of_first = 0; count < a.count; ++count) {
+    receive_work_queue* const queue = in.find(a.table[count]);
+    FREEHCA_TRY(verbs::usable(queue));
+    if (count == 0) number_of_first = queue->number & ~(a.count - 1);
+    if (queue->number != number_of_first + count)
+      return note.refuse(attribute_id::table_order, queue->number, number_of_first + count);
+    *place = queue;
+    place = &queue->following;
+    ++queue->users;
+  }
+  const std::uint32_t base = first->number;
+  spreading = {};
+  spreading.set<&r::log_size>(bit_width(count) - 1).set<&r::base_qpn>(base);
+  spreading.set<&r::default_qpn>(base + a.default_queue).set<&r::base_qpn_udp>(udp ? base : 0);
+  spreading.set<&r::hash>(a.hash);
+  spreading.data()[row_of<&r::hash>.offset + 3] = std::byte{a.headers};
+  __builtin_memcpy(spreading.data() + row_of<&r::key>.offset, a.key, a.key_bytes);
+  return {};
+}
+
+void rss_queue_pair::strip(verbs& in) {
+  for (receive_work_queue* queue = first; count != 0; queue = queue->following, --count)
+    --queue->users;
+  queue_pair::strip(in);
+}
+
+}  // namespace freehca
