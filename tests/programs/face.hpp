@@ -35,5 +35,6 @@ std::vector<test> mended_tests();
 std::vector<test> refusal_tests();
 std::vector<test> window_tests();
 std::vector<test> group_tests();
+std::vector<test> receive_queue_tests();
 
 }  // namespace programs

@@ -472,18 +472,19 @@ void processes_reach_each_other(std::uint64_t seed) {
 using namespace programs;
 
 int main(int count, char** words) {
-  return run_tests(
-      count, words,
-      {{"ports_have_the_attributes_of_their_link_layer",
-        ports_have_the_attributes_of_their_link_layer},
-       {"gid_queries_agree", gid_queries_agree},
-       {"wrong_gid_queries_are_refused", wrong_gid_queries_are_refused},
-       {"p_keys_are_found", p_keys_are_found},
-       {"datagrams_tell_their_sender", datagrams_tell_their_sender},
-       {"senders_of_wrong_headers_are_refused", senders_of_wrong_headers_are_refused},
-       {"wrong_addresses_are_refused", wrong_addresses_are_refused},
-       {"macs_are_resolved", macs_are_resolved},
-       {"connections_report_their_path", connections_report_their_path},
-       {"wrong_paths_of_connections_are_refused", wrong_paths_of_connections_are_refused},
-       {"processes_reach_each_other", processes_reach_each_other}});
+  std::vector<test> tests = {
+      {"ports_have_the_attributes_of_their_link_layer",
+       ports_have_the_attributes_of_their_link_layer},
+      {"gid_queries_agree", gid_queries_agree},
+      {"wrong_gid_queries_are_refused", wrong_gid_queries_are_refused},
+      {"p_keys_are_found", p_keys_are_found},
+      {"datagrams_tell_their_sender", datagrams_tell_their_sender},
+      {"senders_of_wrong_headers_are_refused", senders_of_wrong_headers_are_refused},
+      {"wrong_addresses_are_refused", wrong_addresses_are_refused},
+      {"macs_are_resolved", macs_are_resolved},
+      {"connections_report_their_path", connections_report_their_path},
+      {"wrong_paths_of_connections_are_refused", wrong_paths_of_connections_are_refused},
+      {"processes_reach_each_other", processes_reach_each_other}};
+  for (const test& each : receive_queue_tests()) tests.push_back(each);
+  return run_tests(count, words, tests);
 }

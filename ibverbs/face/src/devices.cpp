@@ -52,6 +52,11 @@ void fill_operations(open_context& made) {
   extended.open_xrcd = open_extended_domain;
   extended.close_xrcd = close_extended_domain;
   extended.open_qp = open_target;
+  extended.create_wq = create_receive_queue;
+  extended.modify_wq = modify_receive_queue;
+  extended.destroy_wq = destroy_receive_queue;
+  extended.create_rwq_ind_table = create_table;
+  extended.destroy_rwq_ind_table = destroy_table;
   ibv_context_ops& plain = extended.context.ops;
   plain.alloc_mw = allocate_window;
   plain.bind_mw = bind_window;

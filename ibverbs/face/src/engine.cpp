@@ -9,6 +9,7 @@
 #include <new>
 
 #include <freehca/hca/kinds/resizable_completion_queue.hpp>
+#include <freehca/hca/kinds/rss_queue_pair.hpp>
 #include <freehca/hca/ports.hpp>
 #include <freehca/texts/names.hpp>
 
@@ -39,6 +40,9 @@ verbs_budget kinds(const object_limits& limits) {
                        .with<xrc_domain>(1u << xrc_domain::log_domains_of_owner)
                        .with<xrc_receive_queue>(limits.shared_receive_queues)
                        .with<xrc_queue_pair>(limits.queue_pairs)
+                       .with<receive_queue_range>(limits.queue_pairs)
+                       .with<receive_work_queue>(limits.queue_pairs)
+                       .with<rss_queue_pair>(limits.queue_pairs)
                        .with<multicast_table>(1)
                        .with<group_membership>(limits.group_members);
   b.requests = limits.requests;

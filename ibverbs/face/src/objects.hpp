@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <freehca/hca/kinds/resizable_completion_queue.hpp>
+#include <freehca/hca/kinds/rss_queue_pair.hpp>
 
 #include "engine.hpp"
 #include "event_queue.hpp"
@@ -127,12 +128,32 @@ struct attached_group {
   membership_handle handle;
 };
 
+/// A receive work queue. It has a port while an RSS queue pair that names it is not in RESET.
+struct receive_queue {
+  ibv_wq verbs;
+  handle<receive_queue_range> range;
+  handle<receive_work_queue> queue;
+  receive_work_queue* object;
+  opened_pair events;  // without an open: its events come to nobody
+  std::uint32_t most_entries;
+  std::uint32_t running;  // RSS queue pairs that name it and are not in RESET
+  std::uint32_t tables;
+  std::uint8_t port;
+};
+
+struct indirection_table {
+  ibv_rwq_ind_table verbs;
+  std::vector<receive_queue*> queues;
+  std::uint32_t users;  // RSS queue pairs
+};
+
 struct pair {
   ibv_qp_ex verbs;  // begins with ibv_qp
   qp_handle handle;
   queue_pair* object;
   opened_pair* shared;
-  extended_domain* domain;  // of an XRC target
+  extended_domain* domain;   // of an XRC target
+  indirection_table* table;  // of an RSS queue pair
   ibv_qp_init_attr made_with;
   request_list built;
   bool builds;           // made with send_ops_flags
@@ -164,6 +185,12 @@ inline datagram_address& of(ibv_ah* p) {
 }
 inline completion_channel& of(ibv_comp_channel* p) {
   return *reinterpret_cast<completion_channel*>(p);
+}
+inline receive_queue& of(ibv_wq* p) {
+  return *reinterpret_cast<receive_queue*>(p);
+}
+inline indirection_table& of(ibv_rwq_ind_table* p) {
+  return *reinterpret_cast<indirection_table*>(p);
 }
 inline completions& of(ibv_cq* p) {
   return *reinterpret_cast<completions*>(p);
@@ -215,6 +242,23 @@ ibv_qp* open_target(ibv_context* context, ibv_qp_open_attr* how);
 // extended_domains.cpp: members of verbs_context.
 ibv_xrcd* open_extended_domain(ibv_context* context, ibv_xrcd_init_attr* how);
 int close_extended_domain(ibv_xrcd* xrcd);
+
+// receive_side_scaling.cpp: members of verbs_context.
+ibv_wq* create_receive_queue(ibv_context* context, ibv_wq_init_attr* how);
+int modify_receive_queue(ibv_wq* wq, ibv_wq_attr* how);
+int destroy_receive_queue(ibv_wq* wq);
+ibv_rwq_ind_table* create_table(ibv_context* context, ibv_rwq_ind_table_init_attr* how);
+int destroy_table(ibv_rwq_ind_table* table);
+
+/// Posts to a receive work queue (posting.cpp).
+int post_to_receive_queue(ibv_wq* wq, ibv_recv_wr* requests, ibv_recv_wr** bad);
+
+/// Translates the hash of an RSS queue pair. Returns 0, or an errno.
+int hash_of(engine& here, const ibv_rx_hash_conf& from, rss_queue_pair_attributes& to);
+/// ibv_modify_qp() of an RSS queue pair. With the engine's lock.
+int modify_rss(engine& here, pair& queue, const ibv_qp_attr& how, int mask);
+/// Called after an RSS queue pair that was not in RESET was destroyed. With the engine's lock.
+void stop_queues(engine& here, indirection_table& table);
 
 /// Fills in the functions of ibv_qp_ex (request_builder.cpp).
 void set_request_functions(ibv_qp_ex& to);

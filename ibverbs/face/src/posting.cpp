@@ -268,6 +268,16 @@ int post_receive(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
                        bad);
 }
 
+int post_to_receive_queue(ibv_wq* wq, ibv_recv_wr* request, ibv_recv_wr** bad) {
+  engine& here = engine_of(wq->context);
+  if (here.dead()) {
+    if (bad != nullptr) *bad = request;
+    return ENODEV;
+  }
+  const engine::guard held(here.lock);
+  return post_receives(of(wq).object->rings.receive, of(wq).most_entries, request, bad);
+}
+
 int post_shared_receive(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad) {
   engine& here = engine_of(srq->context);
   if (here.dead()) {

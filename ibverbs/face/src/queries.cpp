@@ -162,6 +162,30 @@ int find_entry(engine& here, std::uint32_t port, std::uint32_t index, gid_entry&
 
 }  // namespace
 
+namespace {
+
+/// As Linux answers (6.1 hw/mlx4/main.c mlx4_ib_query_device).
+void describe_rss(engine& here, ibv_device_attr_ex& to) {
+  const capabilities& can = here.hardware().capabilities();
+  const auto log_most =
+      static_cast<unsigned>(can.raw.get<&layouts::query_dev_cap::log_max_rss_tbl_sz>());
+  bool any_ethernet = false;
+  for (unsigned port = 1; port <= can.ports; ++port) any_ethernet |= is_ethernet(here, port);
+  if (!any_ethernet || log_most == 0) return;
+  ibv_rss_caps& rss = to.rss_caps;
+  to.max_wq_type_rq = static_cast<std::uint32_t>(to.orig_attr.max_qp);
+  rss.max_rwq_indirection_tables = to.max_wq_type_rq;
+  rss.max_rwq_indirection_table_size = 1u << log_most;
+  rss.supported_qpts = 1u << IBV_QPT_RAW_PACKET;
+  rss.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
+  rss.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 | IBV_RX_HASH_SRC_IPV6 |
+                            IBV_RX_HASH_DST_IPV6 | IBV_RX_HASH_SRC_PORT_TCP |
+                            IBV_RX_HASH_DST_PORT_TCP | IBV_RX_HASH_SRC_PORT_UDP |
+                            IBV_RX_HASH_DST_PORT_UDP;
+}
+
+}  // namespace
+
 int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
                  ibv_device_attr_ex* to, std::size_t bytes) {
   if (input != nullptr && input->comp_mask != 0) return EINVAL;
@@ -177,6 +201,7 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
   found.phys_port_cnt_ex = found.orig_attr.phys_port_cnt;
   // Those of the fields of the command. Linux 6.1 reports them too (mlx4_ib_query_device).
   found.cq_mod_caps.max_cq_count = found.cq_mod_caps.max_cq_period = 0xffff;
+  describe_rss(here, found);
   give(found, to, bytes);
   return 0;
 }

@@ -85,7 +85,8 @@ ibv_qp_cap capabilities_of(const queue_pair& made, const ibv_qp_init_attr& how) 
 template <class Kind>
 int make(engine& here, typename Kind::attributes attributes, ibv_qp_init_attr& how, pair& made) {
   auto shared = std::make_unique<opened_pair>();
-  attributes.cookie = shared.get();
+  if constexpr (requires { attributes.cookie; }) attributes.cookie = shared.get();
+  else attributes.queue.cookie = shared.get();
   const engine::guard held(here.lock);
   create_object<Kind> create;
   if (const int error = here.perform(create, attributes); error != 0) return error;
@@ -164,6 +165,46 @@ ibv_qp* create_target(ibv_context* context, ibv_xrcd* xrcd, ibv_qp_init_attr& ho
   return finish(std::move(made), context, nullptr, how);
 }
 
+/// As in Linux 6.1 hw/mlx4/qp.c _mlx4_ib_create_qp_rss and rdma-core providers/mlx4/verbs.c
+/// _mlx4_create_qp_ex_rss.
+ibv_qp* create_rss(ibv_context* context, const ibv_qp_init_attr_ex& from) {
+  constexpr std::uint32_t needed =
+      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH | IBV_QP_INIT_ATTR_IND_TABLE;
+  if ((from.comp_mask & ~(needed | IBV_QP_INIT_ATTR_CREATE_FLAGS)) != 0)
+    return fail(refuse("an attribute of an RSS queue pair"));
+  if ((from.comp_mask & needed) != needed || from.qp_type != IBV_QPT_RAW_PACKET)
+    return fail(EINVAL);
+  if (((from.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && from.create_flags != 0) ||
+      from.send_cq != nullptr || from.cap.max_send_wr != 0)
+    return fail(EOPNOTSUPP);
+  engine& here = engine_of(context);
+  if (here.dead()) return fail(ENODEV);
+  rss_queue_pair_attributes attributes;
+  if (const int error = hash_of(here, from.rx_hash_conf, attributes); error != 0)
+    return fail(error);
+  indirection_table& table = of(from.rwq_ind_tbl);
+  std::vector<handle<receive_work_queue>> queues;
+  for (const receive_queue* q : table.queues) queues.push_back(q->queue);
+  attributes.table = queues.data();
+  attributes.count = static_cast<std::uint32_t>(queues.size());
+  attributes.queue.pd = of(from.pd).handle;
+  attributes.queue.send_cq = attributes.queue.receive_cq =
+      of(table.queues.front()->verbs.cq).handle;
+  auto made = std::make_unique<pair>();
+  made->table = &table;
+  ibv_qp_init_attr plain{};
+  plain.qp_context = from.qp_context;
+  plain.qp_type = from.qp_type;
+  if (const int error = make<rss_queue_pair>(here, attributes, plain, *made); error != 0)
+    return fail(error);
+  plain.cap = {};
+  {
+    const engine::guard held(here.lock);
+    ++table.users;
+  }
+  return finish(std::move(made), context, from.pd, plain);
+}
+
 bool is_last(const pair& queue) {
   return queue.shared->opens.size() == 1;
 }
@@ -221,6 +262,8 @@ ibv_qp* open_target(ibv_context* context, ibv_qp_open_attr* how) {
 }
 
 ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how) {
+  if ((how->comp_mask & (IBV_QP_INIT_ATTR_RX_HASH | IBV_QP_INIT_ATTR_IND_TABLE)) != 0)
+    return create_rss(context, *how);
   const bool target = how->qp_type == IBV_QPT_XRC_RECV;
   // A domain of other types is not looked at, and neither is the protection domain of a target
   // (rdma-core providers/mlx4/verbs.c MLX4_CREATE_QP_SUP_COMP_MASK).
@@ -282,10 +325,15 @@ FREEHCA_EXPORT int ibv_destroy_qp(ibv_qp* qp) {
   if (!here.dead()) {
     {
       const engine::guard held(here.lock);
+      const bool runs = queue.object->qp_state != layouts::qp_state::reset;
       if (is_last(queue)) {
         destroy_queue_pair destroy;
         if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
         here.poll_events();  // no event of it comes later
+      }
+      if (queue.table != nullptr) {
+        if (runs) stop_queues(here, *queue.table);
+        --queue.table->users;
       }
       take_away(queue);
     }

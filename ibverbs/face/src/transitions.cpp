@@ -297,6 +297,7 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   if ((mask & ~(IBV_QP_RATE_LIMIT - 1)) != 0) return EOPNOTSUPP;
   const engine::guard held(here.lock);
   here.poll_events_if_any();
+  if (queue.table != nullptr) return modify_rss(here, queue, *how, mask);
   const ibv_qp_state now = state_of(queue.object->qp_state);
   const ibv_qp_state from = (mask & IBV_QP_CUR_STATE) != 0 ? how->cur_qp_state : now;
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? how->qp_state : from;
