@@ -3,6 +3,7 @@
 //
 // Receive work queues, and the queue pair that distributes frames among them.
 #include <freehca/layouts/bit_operations.hpp>
+#include <freehca/layouts/word.hpp>
 
 #include <freehca/hca/kinds/rss_queue_pair.hpp>
 
@@ -124,12 +125,15 @@ status rss_queue_pair::plan(verbs& in, const attributes& a, creation<creating>& 
     ++queue->users;
   }
   const std::uint32_t base = first->number;
-  spreading = {};
-  spreading.set<&r::log_size>(bit_width(count) - 1).set<&r::base_qpn>(base);
-  spreading.set<&r::default_qpn>(base + a.default_queue).set<&r::base_qpn_udp>(udp ? base : 0);
-  spreading.set<&r::hash>(a.hash);
-  spreading.data()[row_of<&r::hash>.offset + 3] = std::byte{a.headers};
-  __builtin_memcpy(spreading.data() + row_of<&r::key>.offset, a.key, a.key_bytes);
+  std::byte* const to_words = spreading.data();
+  store_be<std::uint64_t>(to_words, in_word<&r::log_size>(bit_width(count) - 1) |
+                                        in_word<&r::base_qpn>(base) |
+                                        in_word<&r::default_qpn>(base + a.default_queue));
+  // The headers are the low byte of the word that has the hash.
+  store_be<std::uint32_t>(to_words + row_of<&r::hash>.offset,
+                          static_cast<std::uint32_t>(toeplitz) << row_of<&r::hash>.lo | h);
+  __builtin_memcpy(to_words + row_of<&r::key>.offset, a.key, key_bytes);
+  store_be<std::uint32_t>(to_words + row_of<&r::base_qpn_udp>.offset, udp ? base : 0);
   return {};
 }
 

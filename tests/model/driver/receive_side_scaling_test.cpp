@@ -345,6 +345,22 @@ TEST_F(receive_side_scaling, nothing_is_posted_to_what_only_distributes) {
       rig.objects.find(queue[0])->rings.receive.post({.wr_id = 1, .list = &at, .entries = 1}).ok());
 }
 
+TEST_F(receive_side_scaling, a_path_of_frames_is_no_path_to_a_peer) {
+  const auto made = rig.objects.create<address_handle>({.pd = pd, .address = frames_of(1)});
+  EXPECT_TRUE(made.error().is(driver_error::bad_argument));
+  EXPECT_EQ(rig.objects.refused().what, attribute_id::link_layer);
+  make_queues(1);
+  connection_attributes a;
+  a.address = frames_of(2);
+  modify_queue_pair op;
+  op.start(rig.objects, queue[0], qp_state::init, a);
+  EXPECT_TRUE(rig.await(op).is(driver_error::bad_argument)) << "port 2 is of InfiniBand";
+  a.address = infiniband_path{.port = 1};
+  op.restart();
+  op.start(rig.objects, queue[0], qp_state::init, a);
+  EXPECT_TRUE(rig.await(op).is(driver_error::bad_argument));
+}
+
 TEST_F(receive_side_scaling, a_reset_ends_everything) {
   make_queues();
   ASSERT_TRUE(create(rss, table(ipv4)).ok());
