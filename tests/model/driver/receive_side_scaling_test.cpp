@@ -440,44 +440,14 @@ TEST_F(receive_side_scaling, a_counter_counts_the_frames_of_the_queues_that_name
   EXPECT_TRUE(rig.objects.destroy(first.value()).ok());
 }
 
-TEST(packet_counters, count_what_a_connected_queue_pair_sends_and_receives) {
-  verbs_rig rig(exact());
-  {
-    rc_pair pair(rig);
-    registered_buffer memory(rig, pair.domain, 8192, 0, memory_access{.local_write = true});
-    handle<packet_counter> counter[8];
-    for (handle<packet_counter>& c : counter) c = rig.objects.create<packet_counter>().value();
-    EXPECT_TRUE(rig.objects.create<packet_counter>().error().is(driver_error::no_resource));
-    for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts})
-      for (unsigned i = 0; i < 2; ++i) {
-        connection_attributes a = pair.attributes(i);
-        a.counter = counter_of(rig.objects, counter[i]);
-        ASSERT_TRUE(pair.move(i, to, a).ok());
-      }
-    const queues::data_entry from = memory.entry(0, 1000), to = memory.entry(4096, 1000);
-    queues::qp_rings& sender = rig.objects.find(pair.queue[0])->rings;
-    queues::qp_rings& receiver = rig.objects.find(pair.queue[1])->rings;
-    ASSERT_TRUE(receiver.receive.post({.wr_id = 1, .list = &to, .entries = 1}).ok());
-    receiver.receive.ring();
-    ASSERT_TRUE(sender.send.post(queues::send{.data = from}).ok());
-    sender.send.ring();
-    EXPECT_TRUE(pair.next(1).ok());
-    EXPECT_TRUE(pair.next(0).ok());
-    packet_counts counted[2];
-    for (unsigned i = 0; i < 2; ++i) {
-      packet_counter_query query;
-      query.start(rig.adapter, counter_of(rig.objects, counter[i]));
-      EXPECT_TRUE(rig.await(query).ok());
-      counted[i] = query.counts();
-    }
-    EXPECT_GT(counted[0].tx_frames, 0u);
-    EXPECT_EQ(counted[0].tx_frames, counted[1].rx_frames);
-    EXPECT_GT(counted[0].tx_bytes, 1000u);
-    EXPECT_EQ(counted[0].tx_bytes, counted[1].rx_bytes);
-    for (const handle<packet_counter> c : counter) EXPECT_TRUE(rig.objects.destroy(c).ok());
+TEST_F(receive_side_scaling, each_owner_has_eight_counters) {
+  handle<packet_counter> counter[8];
+  for (unsigned i = 0; i < 8; ++i) {
+    counter[i] = rig.objects.create<packet_counter>().value();
+    EXPECT_EQ(counter_of(rig.objects, counter[i]), i);
   }
-  EXPECT_TRUE(rig.objects.holdings().none());
-  EXPECT_EQ(rig.machine.adapter().complaints(), 0u);
+  EXPECT_TRUE(rig.objects.create<packet_counter>().error().is(driver_error::no_resource));
+  for (const handle<packet_counter> c : counter) EXPECT_TRUE(rig.objects.destroy(c).ok());
 }
 
 TEST(packet_counters, need_a_device_that_has_them) {
