@@ -51,8 +51,9 @@ void port_operation::limit() {
   const port_attributes& p = device_->port(port_);
   if (p.link_layer == layouts::port_type::ethernet) {
     part(change_).request = {};
-    ethernet_limits::fill(change_.request, general_, port_, p.ethernet_mtu, p.sends_pause,
-                          p.obeys_pause);
+    ethernet_limits::fill(change_.request, general_, port_, p.ethernet_mtu,
+                          ethernet_limits::pause(p.sends_pause, p.sends_priority_pause),
+                          ethernet_limits::pause(p.obeys_pause, p.obeys_priority_pause));
     return device_->commands().submit(change_);
   }
   part(set_).aim(std::uint32_t{port_});

@@ -8,8 +8,8 @@
 
 namespace freehca {
 
-/// The parameters of SET_PORT for an Ethernet port: the largest frame, and pause of both directions
-/// (Linux 6.1 port.c mlx4_SET_PORT_general).
+/// The parameters of SET_PORT for an Ethernet port: the largest frame, and pause of both ways.
+/// Priorities with pause exclude global pause (Linux 6.1 port.c mlx4_SET_PORT_general).
 struct ethernet_limits {
   /// What a frame has beside IP: addresses, type, two VLAN tags, and the FCS (Linux 6.1 mlx4_en.h
   /// MLX4_EN_EFF_MTU, en_netdev.c mlx4_en_start_port).
@@ -17,18 +17,26 @@ struct ethernet_limits {
                                               layouts::ether_type_bytes +
                                               2 * layouts::vlan_tag::bytes + 4;
 
-  /// `input` holds the mailbox until the command is done.
+  /// Returns the word of one direction.
+  static std::uint32_t pause(bool global, std::uint8_t priorities) {
+    using l = layouts::set_port_general;
+    static_assert(l{}.pptx.hi == l{}.pprx.hi && l{}.pfctx.lo == l{}.pfcrx.lo);
+    return priorities != 0 ? std::uint32_t{priorities} << l{}.pfctx.lo
+                           : std::uint32_t{global} << l{}.pptx.hi;
+  }
+  /// `sends` and `obeys` are results of pause(). `input` holds the mailbox until the command is
+  /// done.
   static void fill(command_request& r, layouts::image<layouts::set_port_general>& input,
-                   unsigned port, unsigned mtu, bool sends_pause, bool obeys_pause) {
+                   unsigned port, unsigned mtu, std::uint32_t sends, std::uint32_t obeys) {
     using l = layouts::set_port_general;
     using set = commands::set_port_ethernet<l, layouts::set_port_selector::general>;
     input = {};
     input.set<&l::v_mtu>(true)
         .set<&l::mtu>(mtu + bytes_beside_ip)
         .set<&l::v_pptx>(true)
-        .set<&l::pptx>(sends_pause)
-        .set<&l::v_pprx>(true)
-        .set<&l::pprx>(obeys_pause);
+        .set<&l::v_pprx>(true);
+    layouts::store_be(input.data() + l{}.pptx.offset, sends);
+    layouts::store_be(input.data() + l{}.pprx.offset, obeys);
     r.opcode = set::code;
     set::aim(r, port);
     r.input = command_request::form::mailbox;

@@ -74,7 +74,8 @@ void set_port_type::send() {
       part(change_).request = {};
       command_request& r = change_.request;
       if (to_ == layouts::port_type::ethernet) {
-        ethernet_limits::fill(r, general_, port_, default_ethernet_mtu, true, true);
+        ethernet_limits::fill(r, general_, port_, default_ethernet_mtu,
+                              ethernet_limits::pause(true, 0), ethernet_limits::pause(true, 0));
       } else {
         // The port has an agent of communication management (Linux 6.1 hw/mlx4/main.c
         // mlx4_ib_query_port). port_operation sets the limits.

@@ -97,7 +97,9 @@ void set_ethernet_port::send() {
       set_groups(r, what::enable, 0);
       break;
     default:
-      ethernet_limits::fill(r, general_, port_, to_.mtu, to_.sends_pause, to_.obeys_pause);
+      ethernet_limits::fill(r, general_, port_, to_.mtu,
+                            ethernet_limits::pause(to_.sends_pause, to_.sends_priority_pause),
+                            ethernet_limits::pause(to_.obeys_pause, to_.obeys_priority_pause));
   }
   device_->commands().submit(change_);
 }
@@ -125,6 +127,8 @@ void set_ethernet_port::advance(stepper& self, status outcome) noexcept {
     p.ethernet_mtu = o.to_.mtu;
     p.sends_pause = o.to_.sends_pause;
     p.obeys_pause = o.to_.obeys_pause;
+    p.sends_priority_pause = o.to_.sends_priority_pause;
+    p.obeys_priority_pause = o.to_.obeys_priority_pause;
     ports.watch_ethernet();
   }
   if (outcome.ok() && o.step_ == step::read) outcome = ports.take(o.port_, o.query_);

@@ -103,6 +103,32 @@ class ethernet_settings : public ::testing::Test {
   std::map<opcode, std::vector<std::byte>> mailbox;
 };
 
+/// Priorities with pause exclude global pause of the same direction.
+TEST_F(ethernet_settings, have_pause_by_priority) {
+  using l = set_port_general;
+  watch();
+  ASSERT_TRUE(set({.sends_priority_pause = 0x08}).ok());
+  auto general = image<l>::from_bytes(mailbox[opcode::set_port].data());
+  EXPECT_EQ(general.get<&l::pfctx>(), 0x08u);
+  EXPECT_EQ(general.get<&l::pfcrx>(), 0u);
+  EXPECT_TRUE(general.get<&l::v_pptx>() && !general.get<&l::pptx>());
+  EXPECT_TRUE(general.get<&l::v_pprx>() && general.get<&l::pprx>());
+  ASSERT_TRUE(
+      set({.sends_pause = false, .sends_priority_pause = 0xff, .obeys_priority_pause = 0x81}).ok());
+  EXPECT_EQ(port().sends_priority_pause, 0xffu);
+  EXPECT_EQ(port().obeys_priority_pause, 0x81u);
+  // Opening the port writes the same values.
+  mailbox.clear();
+  ASSERT_TRUE(change(false).ok());
+  ASSERT_TRUE(change(true).ok());
+  general = image<l>::from_bytes(mailbox[opcode::set_port].data());
+  EXPECT_EQ(general.get<&l::pfctx>(), 0xffu);
+  EXPECT_EQ(general.get<&l::pfcrx>(), 0x81u);
+  EXPECT_FALSE(general.get<&l::pptx>() || general.get<&l::pprx>());
+  ASSERT_TRUE(set({}).ok());
+  EXPECT_EQ(port().sends_priority_pause, 0u);
+}
+
 TEST_F(ethernet_settings, are_sent_in_their_order) {
   watch();
   const std::uint16_t vlans[] = {0, 5, 4094};

@@ -40,6 +40,8 @@ struct port_attributes {
   /// it was not set yet.
   std::uint16_t ethernet_mtu = 0;
   bool sends_pause = false, obeys_pause = false;  ///< global pause of Ethernet (IEEE 802.3x)
+  /// Priority pause of Ethernet: see ethernet_port_settings.
+  std::uint8_t sends_priority_pause = 0, obeys_priority_pause = 0;
   bool active() const { return state == layouts::port_state::active; }
   /// True if there is a partner at the other end of the cable: the link is up, or trains. A port
   /// without a cable is down and polls. A port that was switched off is down and disabled

@@ -28,6 +28,9 @@ struct ethernet_port_settings {
   std::uint16_t mtu = default_ethernet_mtu;
   /// Global pause (IEEE 802.3x): whether the port sends pause frames, and whether it obeys them.
   bool sends_pause = true, obeys_pause = true;
+  /// Priority pause (IEEE 802.1Qbb), one bit for each priority: the port sends pause frames of the
+  /// priority, or obeys them. A direction that has priorities has no global pause.
+  std::uint8_t sends_priority_pause = 0, obeys_priority_pause = 0;
   /// If true, the port drops frames with a VLAN tag whose VLAN is not in `vlans`. The VLANs are 0
   /// to 4094.
   bool filters_vlans = false;
