@@ -46,6 +46,7 @@ WAITING = [
 # sum of the core, but have a sum of their own. A pattern that matches no file is an error.
 HCA = "hca/include/freehca/hca"
 KINDS = (
+    "flow_rule",
     "memory_window",
     "multicast",
     "packet_counter",
@@ -62,6 +63,8 @@ PARTS = {
     "requests and kinds": [
         *(f"{HCA}/kinds/{name}.hpp" for name in KINDS),
         *(f"hca/src/kinds/{name}.cpp" for name in KINDS if name not in OTHER_SOURCES),
+        "firmware_cmds/include/freehca/firmware_cmds/flow_rule.hpp",
+        "hca/src/device_managed_steering.cpp",
         "hca/src/kinds/queue_pair_change.cpp",
         "hca/src/kinds/queue_pair_report.cpp",
         "hca/src/kinds/exchange.hpp",
@@ -97,7 +100,8 @@ GOALS = {
 # Names of what only programs have that name it, each a part of a symbol of the core.
 NOT_IN_SMALLEST = (
     *("write_roce", "roce_path", "set_port_addresses", "vlan", "ethernet", "xrc_", "memory_window"),
-    *("multicast", "change_queue_pair", "resizable", "replace_memory_region", "rss_"),
+    *("flow_rule", "device_managed", "promiscuous", "group_change", "change_queue_pair"),
+    *("resizable", "replace_memory_region", "rss_"),
 )
 # A string, a character, or a comment, whichever begins first; raw strings before plain ones.
 TOKEN = re.compile(

@@ -39,11 +39,14 @@ status device::steps::set_icm_size(device& d) {
 
 /// Returns the number of objects of a group that have context memory from the start: those of the
 /// firmware and those of the driver itself. The multicast table gets more memory as groups are
-/// created. Without device-managed steering the firmware does not need the whole table (Linux 6.1
-/// main.c mlx4_init_icm says so, and maps it whole for simplicity).
+/// created. With device-managed steering the firmware needs the whole table, and otherwise not
+/// (Linux 6.1 main.c mlx4_init_icm says so, and maps it whole for simplicity).
 std::uint32_t device::steps::reserved_objects(const device& d, context_group g) {
   const freehca::capabilities& k = d.capabilities_;
   const std::uint32_t event_queues = 1 + d.setup_.budget.completion_event_queues;
+  const auto firmware =
+      static_cast<std::uint32_t>(k.raw.get<&layouts::query_dev_cap::num_rsvd_mcgs>());
+  const std::uint32_t lent = d.setup_.budget.lent_mcgs;
   const std::uint32_t reserved[context_groups] = {
       k.reserved_qps,
       k.reserved_srqs,
@@ -51,7 +54,7 @@ std::uint32_t device::steps::reserved_objects(const device& d, context_group g) 
       k.reserved_eqs + event_queues,
       k.reserved_mpts,
       number_spaces::event_ring_mtt(k.reserved_mtts, event_queues),
-      static_cast<std::uint32_t>(k.raw.get<&layouts::query_dev_cap::num_rsvd_mcgs>())};
+      lent > firmware ? lent : firmware};
   return reserved[static_cast<unsigned>(g)];
 }
 
@@ -102,16 +105,14 @@ status device::steps::unmap_reserved(device& d) {
   return {};
 }
 
-namespace {
-
-/// True if the card supports B0 steering of unicast and of multicast. If it does, the driver
-/// chooses it, as Linux 6.1 main.c choose_steering_mode does.
-bool has_b0_steering(const freehca::capabilities& can) {
-  return can.has(layouts::dev_cap_flag::vep_uc_steering) &&
-         can.has(layouts::dev_cap_flag::vep_mc_steering);
+/// With B0 steering of unicast and of multicast if the device has both, as Linux 6.1 main.c
+/// choose_steering_mode.
+status multicast_table_steering(const device& d, layouts::image<layouts::init_hca>& to) {
+  using can = layouts::dev_cap_flag;
+  to.set<&layouts::init_hca::uc_steering>(d.capabilities().has(can::vep_uc_steering) &&
+                                          d.capabilities().has(can::vep_mc_steering));
+  return {};
 }
-
-}  // namespace
 
 /// Writes the addresses and sizes of the tables. QUERY_HCA must return the same values.
 status device::steps::tell_tables(device& d, layouts::image<layouts::init_hca>& to) {
@@ -135,10 +136,9 @@ status device::steps::tell_tables(device& d, layouts::image<layouts::init_hca>& 
 #undef FREEHCA_ROW
   FREEHCA_TRY(store(layout_rows, d.control_.layout, to, d.refused_));
   FREEHCA_TRY(store(budget_rows, d.setup_.budget, to, d.refused_));
-  to.set<&l::uc_steering>(has_b0_steering(d.capabilities_))
-      .set<&l::eqe_64b>(d.capabilities_.eqe_bytes == 64)
+  to.set<&l::eqe_64b>(d.capabilities_.eqe_bytes == 64)
       .set<&l::cqe_64b>(d.capabilities_.cqe_bytes == 64);
-  return {};
+  return d.setup_.steering(d, to);
 }
 
 status device::steps::init_hca(device& d) {

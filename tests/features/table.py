@@ -35,6 +35,7 @@ NO_CHANGE_OVER_VFIO = "none: no program over VFIO changes a connected queue pair
 NO_CHANGE_JUDGE = "none: no program of others here changes a connected queue pair"
 NO_ETHERNET_OVER_VFIO = "none: no guest case opens an Ethernet port by our driver"
 NO_ETHERNET_JUDGE = "none: libibverbs has no function for it, or no program here uses it"
+NO_RULES_JUDGE = "none: ibv_create_flow() is not in the face yet"
 NO_XRC_OVER_VFIO = "none: no program over VFIO uses XRC"
 NO_XRC_JUDGE = "none: programs of others here only send by XRC"
 NO_FRAMES_OVER_VFIO = "none: no program over VFIO has a raw Ethernet queue pair"
@@ -379,6 +380,16 @@ FEATURES = (
     Feature("multicast_on_ethernet", "The same by RoCE v1 and v2.",
             "roce.datagrams_reach_the_members_of_a_group", NO_ETHERNET_OVER_VFIO,
             NO_ETHERNET_JUDGE, ("command mgid_hash read_mcg write_mcg",)),
+    Feature("flow_rules",
+            "Device-managed steering is chosen at bring-up. Rules give packets to queue pairs: those "
+            "of groups, and frames by their headers.",
+            "flow_rule.of_a_group_reaches_every_member_and_no_other",
+            "none: no program over VFIO has rules", NO_RULES_JUDGE,
+            ("command qp_flow_steering_attach qp_flow_steering_detach",)),
+    Feature("promiscuous_mode",
+            "A queue pair gets the frames of a port whose addresses have no entry of their own.",
+            "promiscuous_mode.is_an_entry_for_unicast_and_one_for_groups", NO_ETHERNET_OVER_VFIO,
+            NO_ETHERNET_JUDGE, ("command write_mcg",)),
     Feature("global_routes", "A peer in another subnet is addressed with a GRH.",
             "program.a_peer_in_another_subnet_is_sent_to_with_a_grh",
             "none: the guests have one subnet", "none: the programs of others have one subnet",

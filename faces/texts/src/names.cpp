@@ -75,9 +75,10 @@ constexpr text_row attributes(
     "log2 of the page size\0page address offset\0"
     "virtual address\0virtual address offset\0"
     "remote right without local_write\0multicast GID\0changed attributes\0migration state\0"
-    "alternate P_Key index\0alternate ACK timeout code\0entries of an indirection table\0"
-    "order of an indirection table\0default queue\0bytes in a hash key\0hashed headers\0counter");
-static_assert(attributes.count == static_cast<unsigned>(attribute_id::counter));
+    "alternate P_Key index\0alternate ACK timeout code\0table entries\0"
+    "table order\0default queue\0hash key bytes\0hash headers\0counter\0"
+    "rule type\0rule headers\0rule header\0rule source MAC");
+static_assert(attributes.count == static_cast<unsigned>(attribute_id::rule_smac));
 
 constexpr text_row completions(
     "ok\0"

@@ -45,7 +45,8 @@ std::uint32_t place_of(std::byte* entry, std::uint32_t members, std::uint32_t qp
 status multicast_table::build(verbs& in, const attributes&) {
   const device& d = in.adapter();
   // An event owner does not poll the device, and has only a part of the queue pairs.
-  const bool here = in.is_control_owner() && d.capabilities().has(dev_cap_flag::ud_multicast);
+  const bool here = in.is_control_owner() && !d.steers_by_rules() &&
+                    d.capabilities().has(dev_cap_flag::ud_multicast);
   // This one counts too. Two tables would not know of each other's entries.
   if (here && in.held<multicast_table>() > 1) return driver_error::busy;
   return here ? status() : driver_error::unsupported;

@@ -4,6 +4,7 @@
 // Every class template of the core's public headers, instantiated whole. Tables and command
 // families come from a generated file beside this one.
 #include <freehca/firmware_cmds/ethernet_port.hpp>
+#include <freehca/firmware_cmds/flow_rule.hpp>
 #include <freehca/firmware_cmds/mr.hpp>
 #include <freehca/firmware_cmds/object_contexts.hpp>
 #include <freehca/firmware_cmds/port_settings.hpp>

@@ -46,6 +46,7 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           rig.objects.held<receive_work_queue>(),
           rig.objects.held<rss_queue_pair>(),
           rig.objects.held<packet_counter>(),
+          rig.objects.held<flow_rule>(),
           v.in_doubt,
           v.request_bytes};
 }

@@ -41,6 +41,8 @@ struct refused_attribute_test : ::testing::Test {
   void refuse_groups();
   /// Those of receive-side scaling and of counters.
   void refuse_receive_side_scaling(verbs_rig& other);
+  /// Those of rules of steering.
+  void refuse_rules();
   /// Those of a port and of paths on Ethernet.
   void refuse_on_ethernet();
   template <class K>
@@ -203,6 +205,52 @@ void refused_attribute_test::refuse_groups() {
   EXPECT_TRUE(rig.objects.destroy(table).ok());
 }
 
+void refused_attribute_test::refuse_rules() {
+  rig_options how = exact();
+  how.budget.log_mcg_entry_bytes = 10;
+  how.by_rules = true;
+  verbs_rig other(how);
+  rc_pair pair(other, {.service = layouts::qp_service::ud, .sends = 1, .receives = 1});
+  const flow_rule_attributes good = group_rule(pair.queue[0], 1, gid{});
+  const auto refused = [&](id what, std::uint64_t value, std::uint64_t limit, auto change) {
+    flow_rule_attributes a = good;
+    change(a);
+    create_flow_rule op;
+    op.start(other.objects, a);
+    expect(other.await(op), what, value, limit, other.objects.refused());
+  };
+  using rule = flow_rule_attributes;
+  using layouts::flow_rule_type;
+  refused(id::port, 0, 1, [](rule& a) { a.port = 0; });
+  refused(id::port, 3, 2, [](rule& a) { a.port = 3; });
+  refused(id::priority, 0x1000, 0xfff, [](rule& a) { a.priority = 0x1000; });
+  refused(id::rule_type, 4, 4, [](rule& a) { a.type = flow_rule_type::mirror_receive; });
+  refused(id::rule_type, 200, 200, [](rule& a) { a.type = static_cast<flow_rule_type>(200); });
+  // Of an InfiniBand port.
+  refused(id::rule_type, 1, 1, [](rule& a) { a.type = flow_rule_type::all_default; });
+  refused(id::rule_headers, 0, 1, [](rule& a) { a.header_count = 0; });
+  refused(id::rule_headers, 4, 3, [](rule& a) { a.header_count = 4; });
+  refused(id::rule_header, 0xe002, 0xe002, [](rule& a) { a.headers[0] = ipv4_flow{}; });
+  refused(id::rule_header, 0, 0, [](rule& a) { a.header_count = 2; });
+  refused(id::rule_header, 0xe006, 0xe006, [](rule& a) {
+    a.headers[1] = udp_flow{};
+    a.headers[2] = ipv4_flow{};
+    a.header_count = 3;
+  });
+  const auto link = [&](id what, std::uint64_t value, std::uint64_t limit, ethernet_flow to) {
+    refused(what, value, limit, [&](rule& a) { a.headers[0] = to; });
+  };
+  constexpr std::uint64_t beyond = std::uint64_t{1} << 48, group = std::uint64_t{1} << 40;
+  link(id::dmac, beyond, beyond - 1, {.destination = beyond});
+  link(id::dmac, beyond, beyond - 1, {.destination_mask = beyond});
+  link(id::rule_smac, beyond, beyond - 1, {.source = beyond});
+  link(id::rule_smac, group, group, {.source = group});
+  link(id::vlan, 4095, 4094, {.vlan = 4095, .vlan_mask = 0xfff});
+  link(id::vlan, 0x1005, 4094, {.vlan = 5, .vlan_mask = 0x1fff});
+  EXPECT_EQ(other.objects.held<flow_rule>(), 0u);
+  EXPECT_EQ(other.machine.adapter().complaints(), 0u);
+}
+
 TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
   const auto before = counts(rig);
   {
@@ -355,11 +403,12 @@ TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
     expect(alternate([](by& a) { a.alternate = roce_path{}; }), id::link_layer, 2, 1);
   }
   refuse_groups();
+  refuse_rules();
   port_operation close;
   close.close(rig.adapter, 3);
   expect(rig.await(close), id::port, 3, can.ports, rig.adapter.refused());
   refuse_on_ethernet();
-  for (unsigned i = 1; i <= static_cast<unsigned>(id::alternate_ack_timeout); ++i)
+  for (unsigned i = 1; i <= static_cast<unsigned>(id::rule_smac); ++i)
     EXPECT_EQ(seen.count(static_cast<id>(i)), 1u) << name_of(static_cast<id>(i));
   EXPECT_EQ(counts(rig), before);
   EXPECT_EQ(rig.machine.adapter().complaints(), 0u);

@@ -45,6 +45,7 @@ struct rig_options {
   verbs_budget objects = every_kind();
   verbs_events events;
   bool interrupts = true;
+  bool by_rules = false;  ///< device-managed steering
 };
 
 inline rig_options exact() {
@@ -104,11 +105,12 @@ class verbs_rig {
 
  private:
   void bring_up(const rig_options& how) {
-    const device_setup setup{.platform = machine.platform(),
-                             .budget = how.budget,
-                             .storage = device_storage_.at(),
-                             .storage_bytes = device_storage_.bytes(),
-                             .use_interrupts = how.interrupts};
+    device_setup setup{.platform = machine.platform(),
+                       .budget = how.budget,
+                       .storage = device_storage_.at(),
+                       .storage_bytes = device_storage_.bytes(),
+                       .use_interrupts = how.interrupts};
+    if (how.by_rules) steer_by_rules(setup);
     ASSERT_TRUE(adapter.open(setup).ok());
     operation up;
     adapter.bring_up(up);

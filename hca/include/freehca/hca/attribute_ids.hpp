@@ -20,7 +20,8 @@ enum class attribute_id : std::uint8_t {
   port_vlan, port_gid, ethernet_mtu, filter_vlan, filter_group, port_type, module_bytes,
   module_offset, log_page_bytes, page_offset, virtual_address, virtual_offset, remote_rights,
   multicast_gid, changes, migration, alternate_pkey_index, alternate_ack_timeout,
-  table_entries, table_order, default_queue, hash_key_bytes, hash_headers, counter
+  table_entries, table_order, default_queue, hash_key_bytes, hash_headers, counter,
+  rule_type, rule_headers, rule_header, rule_smac
 };
 // clang-format on
 

@@ -21,6 +21,8 @@ struct budget {
   /// The size of the entry of a multicast group in bytes, 6 to 12. With 8, a group has room for 56
   /// queue pairs, as on ConnectX-2.
   unsigned log_mcg_entry_bytes = 8;
+  /// Entries of the multicast table whose memory is lent from the start: steer_by_rules() sets it.
+  std::uint32_t lent_mcgs = 0;
   unsigned log_rdmarc_per_qp = 4;  ///< outstanding RDMA reads and atomics at a responder
 
   unsigned completion_event_queues = 1;  ///< 0 to most_completion_event_queues

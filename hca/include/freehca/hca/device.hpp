@@ -27,10 +27,21 @@
 
 namespace freehca {
 
+namespace layouts {
+struct init_hca;
+}
+
 /// The defaults of device_setup::port_wait and ::link_wait. No source: chosen
 /// (docs/decisions/bring-up.md).
 inline constexpr std::uint64_t default_port_wait = clock::seconds(10);
 inline constexpr std::uint64_t default_link_wait = clock::seconds(2);
+
+class device;
+
+/// Writes the parameters of a steering mode into the input of INIT_HCA, which has the tables
+/// already, or into the answer that QUERY_HCA has to give.
+using steering_writer = status (*)(const device&, layouts::image<layouts::init_hca>& to);
+status multicast_table_steering(const device& d, layouts::image<layouts::init_hca>& to);
 
 /// The parameters of device::open(). Platform and storage outlive the device object.
 struct device_setup {
@@ -59,6 +70,9 @@ struct device_setup {
   /// semaphore after the maximum time that a tool may hold it. The caller guarantees that no other
   /// process uses the device.
   bool take_over = false;
+  /// How the device steers packets to queue pairs: by the multicast table, or by rules
+  /// (steer_by_rules).
+  steering_writer steering = &multicast_table_steering;
   /// Wakes the control owner. Another owner's thread calls it if it has a request while the control
   /// owner sleeps (prepare_to_sleep()). Null if the control owner does not sleep, or wakes up by
   /// itself.
@@ -176,6 +190,8 @@ class device {
   // The resources of verbs objects. Valid while the device is up.
   const freehca::platform& platform() const { return setup_.platform; }
   const freehca::budget& opened_with() const { return setup_.budget; }
+  /// True if the device steers by rules, and not by the multicast table.
+  bool steers_by_rules() const { return setup_.steering != &multicast_table_steering; }
   const freehca::capabilities& capabilities() const { return capabilities_; }
   /// The last attribute that an operation on a port refused with driver_error::bad_argument.
   const refused_attribute& refused() const { return refused_; }
@@ -236,6 +252,7 @@ class device {
   friend class port_operation;
   friend class set_port_addresses;
   friend class set_ethernet_port;
+  friend class set_promiscuous_mode;
   friend class port_statistics_query;
   friend class module_query;
   friend class port_type_query;

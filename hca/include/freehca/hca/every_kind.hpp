@@ -8,6 +8,7 @@
 #include <freehca/hca/kinds/completion_queue.hpp>
 #include <freehca/hca/kinds/counting_completion_queue.hpp>
 #include <freehca/hca/kinds/fast_memory_region.hpp>
+#include <freehca/hca/kinds/flow_rule.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
 #include <freehca/hca/kinds/memory_window.hpp>
 #include <freehca/hca/kinds/multicast.hpp>
@@ -51,7 +52,8 @@ constexpr verbs_budget every_kind() {
       .with<receive_queue_range>(4)
       .with<receive_work_queue>(16)
       .with<rss_queue_pair>(4)
-      .with<packet_counter>(8);
+      .with<packet_counter>(8)
+      .with<flow_rule>(16);
 }
 
 // The facade (faces/easy) adds two kinds of its own.

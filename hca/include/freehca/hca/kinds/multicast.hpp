@@ -113,8 +113,8 @@ struct multicast_table : object_record {
   struct attributes {};
   static constexpr kind_facts facts{.name = "multicast table", .item = 0x60};
 
-  /// Errors: driver_error::unsupported (not the control owner, or the device has no multicast),
-  /// ::busy (there is another multicast table).
+  /// Errors: driver_error::unsupported (not the control owner, the device has no multicast, or it
+  /// steers by rules: group_rule()), ::busy (there is another multicast table).
   status build(verbs& in, const attributes&);
 
  private:

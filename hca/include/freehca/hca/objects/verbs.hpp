@@ -235,6 +235,7 @@ class verbs {
  private:
   friend class object_operation;
   friend class group_change;
+  friend class flow_rule_change;
   friend struct device_object;
   friend class replace_memory_region;
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The choice of device-managed steering at INIT_HCA. Sources: Linux 6.1 fw.c mlx4_INIT_HCA; main.c
+// choose_steering_mode, choose_log_fs_mgm_entry_size.
+#include <freehca/layouts/init_hca.hpp>
+#include <freehca/layouts/mcg.hpp>
+#include <freehca/layouts/query_dev_cap.hpp>
+
+#include <freehca/hca/device.hpp>
+#include <freehca/hca/kinds/flow_rule.hpp>
+
+namespace freehca {
+
+status device_managed_steering(const device& d, layouts::image<layouts::init_hca>& to) {
+  using l = layouts::init_hca;
+  using can = layouts::query_dev_cap;
+  const budget& b = d.opened_with();
+  const auto& reported = d.capabilities().raw;
+  if (!reported.get<&can::dmfs>()) return driver_error::unsupported;
+  if (layouts::mcg_members_per_entry(b.log_mcg_entry_bytes) <
+      reported.get<&can::dmfs_max_qp_per_entry>())
+    return status(driver_error::bad_argument,
+                  static_cast<unsigned>(budget::item::multicast_groups));
+  // The parameters of the rules' table are laid out as those of the multicast table, without a hash.
+  constexpr std::size_t from = l{}.mc_base.offset, bytes = l{}.log_mc_table_sz.offset + 4 - from;
+  constexpr std::size_t apart = l{}.dmfs_base.offset - from;
+  static_assert(l{}.dmfs_log_entry_sz.offset == l{}.log_mc_entry_sz.offset + apart &&
+                l{}.dmfs_log_table_sz.offset == l{}.log_mc_table_sz.offset + apart);
+  layouts::store_be(to.data() + l{}.log_mc_hash_sz.offset, std::uint32_t{0});
+  __builtin_memcpy(to.data() + from + apart, to.data() + from, bytes);
+  __builtin_memset(to.data() + from, 0, bytes);
+  to.set<&l::dmfs>(true);
+  // Linux does not read the other parameters from the answer of QUERY_HCA.
+  if (d.step() != bring_up_step::init_hca) return {};
+  constexpr std::uint32_t protocols = static_cast<unsigned>(layouts::dmfs_bit::udp_unicast) |
+                                      static_cast<unsigned>(layouts::dmfs_bit::tcp_unicast);
+  constexpr std::uint32_t addresses = 8;
+  for (const std::size_t at : {l{}.dmfs_eth_bits.offset, l{}.dmfs_ib_bits.offset})
+    layouts::store_be(to.data() + at, protocols << l{}.dmfs_eth_bits.lo | addresses);
+  return {};
+}
+
+}  // namespace freehca
