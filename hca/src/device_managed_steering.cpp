@@ -22,7 +22,8 @@ status device_managed_steering(const device& d, layouts::image<layouts::init_hca
       reported.get<&can::dmfs_max_qp_per_entry>())
     return status(driver_error::bad_argument,
                   static_cast<unsigned>(budget::item::multicast_groups));
-  // The parameters of the rules' table are laid out as those of the multicast table, without a hash.
+  // The parameters of the rules' table are laid out as those of the multicast table. There is no
+  // hash.
   constexpr std::size_t from = l{}.mc_base.offset, bytes = l{}.log_mc_table_sz.offset + 4 - from;
   constexpr std::size_t apart = l{}.dmfs_base.offset - from;
   static_assert(l{}.dmfs_log_entry_sz.offset == l{}.log_mc_entry_sz.offset + apart &&

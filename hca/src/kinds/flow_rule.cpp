@@ -136,7 +136,8 @@ void flow_rule_change::advance(stepper& self, status outcome) noexcept {
   o.complete(outcome);
 }
 
-/// Ends a command. The device does not have the rule if a removal was `done`, or a creation was not.
+/// Ends a command. If a removal was `done`, or a creation was not, the device does not have the
+/// rule.
 void flow_rule::ended(bool done) {
   if (done != in_creation_) owner->release(*this);
   else state = done ? phase::held_until_reset : phase::live;

@@ -75,6 +75,7 @@ class rules_rig : public verbs_rig {
   }
   /// A reset has taken every object.
   void abandon() {
+    memory->region = {};
     memory.reset();
     domain = {};
   }

@@ -166,11 +166,10 @@ struct flow_rule : object_record {
 /// Creates a rule.
 ///
 /// Outcomes besides those of the command: driver_error::bad_argument (verbs::refused() names the
-/// attribute), ::stale_handle, ::busy (an operation works on the queue pair), ::unsupported (not the
-/// control owner, or the device was opened
-/// without steer_by_rules()), ::no_resource
-/// (`where`: flow_rule::facts.item), ::bad_state, ::cancelled, transport_error::timeout. The
-/// firmware refuses a rule if its table is full, or if there are too many rules for the same packets
+/// attribute), ::stale_handle, ::busy (an operation works on the queue pair), ::unsupported (not
+/// the control owner, or the device was opened without steer_by_rules()), ::no_resource (`where`:
+/// flow_rule::facts.item), ::bad_state, ::cancelled, transport_error::timeout. The firmware refuses
+/// a rule if its table is full, or if there are too many rules for the same packets
 /// (layouts::command_status::exceeds_limits).
 class create_flow_rule : public flow_rule_change {
  public:
