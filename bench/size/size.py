@@ -68,6 +68,8 @@ PARTS = {
         "hca/src/kinds/queue_pair_change.cpp",
         "hca/src/kinds/queue_pair_report.cpp",
         "hca/src/kinds/exchange.hpp",
+        f"{HCA}/kinds/change_memory_region.hpp",
+        "hca/src/kinds/change_memory_region.cpp",
         "hca/src/kinds/replace_memory_region.cpp",
         "queues/src/cq_resize.cpp",
     ],
@@ -101,7 +103,7 @@ GOALS = {
 NOT_IN_SMALLEST = (
     *("write_roce", "roce_path", "set_port_addresses", "vlan", "ethernet", "xrc_", "memory_window"),
     *("flow_rule", "device_managed", "promiscuous", "group_change", "change_queue_pair"),
-    *("resizable", "replace_memory_region", "rss_"),
+    *("resizable", "replace_memory_region", "change_memory_region", "rss_"),
 )
 # A string, a character, or a comment, whichever begins first; raw strings before plain ones.
 TOKEN = re.compile(

@@ -82,9 +82,8 @@ status memory_region::map(verbs& in, const attributes& a, page_list& pages) {
   const std::size_t bytes = (offset + a.memory.bytes + page - 1) & ~(page - 1);
   const platform& host = adapter.platform();
   const platform_operations& can = *host.operations;
-  const auto how = a.access.local_write || can.map_read_only_memory == nullptr
-                       ? can.map_memory
-                       : can.map_read_only_memory;
+  mapped_for_reading = !a.access.local_write && can.map_read_only_memory != nullptr;
+  const auto how = mapped_for_reading ? can.map_read_only_memory : can.map_memory;
   if (how == nullptr || can.unmap_memory == nullptr) return driver_error::unsupported;
   mapped.host = a.memory.first - offset;
   FREEHCA_TRY(how(host.context, mapped.host, bytes, &mapped.device_address));

@@ -75,6 +75,9 @@ void replace_memory_region::exchange() {
   freehca::exchange(a.translation_count, b.translation_count);
   freehca::exchange(a.key, b.key);
   freehca::exchange(a.mapped, b.mapped);
+  freehca::exchange(a.mapped_for_reading, b.mapped_for_reading);
+  // The device may have no entry of the region (change_memory_region).
+  freehca::exchange(a.state, b.state);
   for (unsigned i = 0; i < object_record::most_uses; ++i) freehca::exchange(a.uses[i], b.uses[i]);
   set_translations_at_risk(a);
   set_translations_at_risk(b);

@@ -14,4 +14,7 @@ using sw2hw_mpt = family<opcode::sw2hw_mpt, layouts::mpt, nothing, object_kind::
 /// bound to the region.
 using hw2sw_mpt = family<opcode::hw2sw_mpt, nothing, nothing, object_kind::mpt, destruction>;
 
+/// The same, and returns the entry. The entry can be given to the device again.
+using hw2sw_mpt_read = family<opcode::hw2sw_mpt, nothing, layouts::mpt, object_kind::mpt>;
+
 }  // namespace freehca::commands

@@ -44,7 +44,7 @@ struct fast_memory_region : memory_region {
   void suspend();
   void strip(verbs&) { key = 0; }
 };
-static_assert(sizeof(void*) != 8 || sizeof(fast_memory_region) == 224);
+static_assert(sizeof(void*) != 8 || sizeof(fast_memory_region) == 232);
 
 using create_fast_memory_region = create_object<fast_memory_region>;
 using destroy_fast_memory_region = destroy_object<fast_memory_region>;

@@ -58,18 +58,22 @@ struct memory_region : device_object {
                                     .group = context_group::mpt,
                                     .destroying = taking_back<commands::hw2sw_mpt>};
 
-  std::uint32_t key = 0;  ///< local key and remote key, which are the same number
+  std::uint32_t key = 0;            ///< local key and remote key, which are the same number
+  bool mapped_for_reading = false;  ///< the device may only read the mapped memory
   dma_region mapped;  ///< the mapped pages of the program's memory; 0 bytes: no memory is mapped
+  /// Set by each operation that changes a region. Called when a late answer has settled the change.
+  void (*settle)(memory_region& region, bool done) = nullptr;
 
   status plan(verbs& in, const attributes& a, creation<creating>& to);
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
+  void settle_change(bool done) { settle(*this, done); }
 
  private:
   /// Maps the memory of the program. Sets `pages` to its device addresses.
   status map(verbs& in, const attributes& a, page_list& pages);
 };
-static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 224);
+static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 232);
 
 /// Returns 0 for a stale handle.
 inline std::uint32_t key_of(const verbs& in, mr_handle h) {

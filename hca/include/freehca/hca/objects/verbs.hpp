@@ -238,6 +238,7 @@ class verbs {
   friend class flow_rule_change;
   friend struct device_object;
   friend class replace_memory_region;
+  friend class change_memory_region;
 
   struct directory_sizes {
     std::uint32_t qps, cqs, srqs;
