@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include <freehca/hca/kinds/change_memory_region.hpp>
 #include <freehca/hca/kinds/replace_memory_region.hpp>
 #include <freehca/texts/names.hpp>
 
@@ -79,6 +80,18 @@ int refuse_registering_again(int error) {
   return IBV_REREG_MR_ERR_INPUT;
 }
 
+/// Changes the rights and the domain of a region under its key. driver_error::unsupported: the
+/// region has to be replaced, because the device may only read its memory and is to write it.
+status change(engine& here, mr_handle region, const memory_region_attributes& to) {
+  change_memory_region operation;
+  return here.outcome_of(operation, region, to.pd, to.access);
+}
+
+status replace(engine& here, mr_handle region, const memory_region_attributes& to) {
+  replace_memory_region operation;
+  return here.outcome_of(operation, region, to);
+}
+
 }  // namespace
 }  // namespace freehca::ibverbs
 
@@ -133,8 +146,10 @@ FREEHCA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
   return 0;
 }
 
-/// The old region stays valid after an error, unless the adapter did not answer
-/// (replace_memory_region). The keys are new ones.
+/// Other memory: the keys are new ones, and the old region stays valid after an error, unless the
+/// adapter did not answer (replace_memory_region). Other rights or another domain: the keys stay,
+/// and after IBV_REREG_MR_ERR_CMD the region may give no access (change_memory_region), as in Linux
+/// 6.1 (hw/mlx4/mr.c mlx4_ib_rereg_user_mr).
 FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* at, std::size_t bytes,
                                 int access) {
   const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
@@ -146,9 +161,6 @@ FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* at, std
     return refuse_registering_again(EINVAL);
   if ((static_cast<unsigned>(access) & ~known_access) != 0)
     return refuse_registering_again(EOPNOTSUPP);
-  // Programs expect that a peer can go on with the key when only the rights change, since Linux's
-  // mlx4 keeps the key.
-  if (has_access && !moves) return refuse_registering_again(EOPNOTSUPP);
   engine& here = engine_of(mr->context);
   if (here.dead()) return refuse_registering_again(ENODEV);
   region& changed = of(mr);
@@ -163,12 +175,14 @@ FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* at, std
   const memory_region_attributes how = attributes_of(domain, at, bytes, virtual_address, rights);
   const uncancellable stays;
   const engine::guard held(here.lock);
-  replace_memory_region replace;
-  const status outcome = here.outcome_of(replace, changed.handle, how);
+  status outcome = moves ? driver_error::unsupported : change(here, changed.handle, how);
+  const bool replaces = outcome.is(driver_error::unsupported);
+  if (replaces) outcome = replace(here, changed.handle, how);
   const std::uint32_t key = key_of(here.objects(), changed.handle);
   if (!outcome.ok()) {
     errno = explain(outcome, how, here);
-    return key == mr->lkey ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD;
+    const bool unchanged = replaces ? key == mr->lkey : outcome.is(driver_error::bad_argument);
+    return unchanged ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD;
   }
   changed.verbs = {mr->context, domain, at, bytes, key, key, key};
   changed.virtual_address = virtual_address;
