@@ -405,6 +405,7 @@ TEST(changed_region_test, ends_by_a_reset_at_each_moment) {
     create.start(rig.objects,
                  {.pd = domain, .pages = page_list(pages.addresses.data(), 12, 0, 2 * 4096)});
     EXPECT_TRUE(rig.await(create).ok());
+    const object_record& record = *rig.objects.find(create.made());
     rig.machine.adapter().judge_commands([=](opcode code, std::uint32_t) {
       return model::command_verdict{.what = code == struck ? what : fate::run};
     });
@@ -419,6 +420,7 @@ TEST(changed_region_test, ends_by_a_reset_at_each_moment) {
     EXPECT_TRUE(rig.await(op).ok() == (done && what == fate::run));
     EXPECT_TRUE(rig.objects.holdings().none());
     EXPECT_EQ(rig.objects.find(create.made()), nullptr);
+    EXPECT_EQ(record.state, phase::free);
     return done;
   };
   unsigned moment = 0;
@@ -465,6 +467,41 @@ TEST(changed_region_test, of_an_event_owner) {
   EXPECT_TRUE(rig.await(destroy).ok());
   EXPECT_TRUE(objects.destroy(domain).ok());
   EXPECT_TRUE(objects.destroy(other).ok());
+  rig.machine.memory().release(pages);
+}
+
+TEST(changed_region_test, of_an_event_owner_ends_by_a_reset_at_each_moment) {
+  owners_rig rig(1);
+  rig.open_all();
+  owners_rig::owner& o = rig.owners[0];
+  const auto pages = rig.machine.memory().allocate_scattered(2);
+  for (unsigned attempt = 0; attempt < 48; ++attempt) {
+    const unsigned turns = attempt / 2;
+    const auto domain = o.objects.create<protection_domain>().value();
+    const auto other = o.objects.create<protection_domain>().value();
+    create_memory_region create;
+    create.start(o.objects,
+                 {.pd = domain, .pages = page_list(pages.addresses.data(), 12, 0, 2 * 4096)});
+    ASSERT_TRUE(rig.await(create).ok());
+    const object_record& record = *o.objects.find(create.made());
+    const unsigned up_before = o.up_again;
+    change_memory_region op;
+    op.start(o.objects, create.made(), other, closed);
+    for (unsigned i = 0; i < turns; ++i) {
+      if (i % 2 == 0) rig.adapter.poll();
+      else o.objects.poll();
+      if (i % 3 == 0) rig.machine.step();
+    }
+    // The stop request and the answer are under way at the same time.
+    if (attempt % 2 != 0) op.cancel();
+    operation again;
+    rig.adapter.recover(again);
+    EXPECT_TRUE(rig.run([&] { return again.done() && op.done(); }));
+    EXPECT_TRUE(again.outcome().ok());
+    ASSERT_TRUE(rig.run([&] { return o.up_again == up_before + 1; }, 1'000'000'000));
+    EXPECT_TRUE(o.objects.holdings().none()) << "after " << turns << " turns";
+    EXPECT_EQ(record.state, phase::free) << "after " << turns << " turns";
+  }
   rig.machine.memory().release(pages);
 }
 
