@@ -199,9 +199,9 @@ class channel {
   }
 
   freehca::reactor& reactor_;
-  mmio_region hcr_;
-  dma_region mailboxes_;
-  freehca::platform platform_;
+  mmio_region hcr_{};
+  dma_region mailboxes_{};
+  freehca::platform platform_{};
   command_slot* slots_ = nullptr;
   unsigned slot_count_ = 0;
   unsigned index_bits_ = 0;  // of a token
@@ -225,7 +225,7 @@ class channel {
   std::uint64_t register_taken_since_ = operation::no_deadline;
   std::uint64_t in_doubt_[lease_kinds] = {};
   status failure_;
-  channel_statistics statistics_;
+  channel_statistics statistics_{};
 
   static constexpr std::uint64_t second = 1'000'000'000;
   // Linux 6.1 waits 60 s for any command (cmd.h MLX4_CMD_TIME_CLASS_*) and 10 s for the register

@@ -310,20 +310,22 @@ class device {
 
   // The members that the steps access most often come first, at small offsets. `sequence_` only
   // keeps a reference to `control_`, which is constructed after it.
+  // A member with `{}` is cleared as a whole, which is less code than one store for each of its
+  // members.
   device_sequence sequence_{control_.commands};
-  device_setup setup_;              // its table of operations is operations_
-  platform_operations operations_;  // the part of the platform's table that the driver knows
+  device_setup setup_{};              // its table of operations is operations_
+  platform_operations operations_{};  // the part of the platform's table that the driver knows
   pci_function function_;
   device_state state_ = device_state::closed;
-  mmio_region bar0_, bar2_;
+  mmio_region bar0_{}, bar2_{};
   device_control control_;
   refused_attribute refused_;
-  freehca::capabilities capabilities_;
-  device_info info_;  // without the ports
+  freehca::capabilities capabilities_{};
+  device_info info_{};  // without the ports
   device_ports ports_;
   owner_registry owners_;
   event_context events_[1 + budget::most_completion_event_queues];
-  event_sinks sinks_;
+  event_sinks sinks_{};
   unsigned completion_contexts_ = 0;
 
   context_request requests_[context_groups];

@@ -29,11 +29,11 @@ class device_control {
   dma_region areas;  ///< memory for the areas that are lent to the firmware as a whole
   /// The entries of one MAP_FA or MAP_ICM_AUX.
   layouts::image<layouts::map_entry>* area_entries = nullptr;
-  context_layout layout;
+  context_layout layout{};
   context_tables contexts;
   number_spaces numbers;
   uar_pages uars;
-  uar_page uar;  ///< for the driver's own use
+  uar_page uar{};  ///< for the driver's own use
 
   /// Allocates the DMA memory and divides it. All arguments outlive this object.
   status open(const budget& b, const platform& p, std::byte* storage);

@@ -327,7 +327,7 @@ class verbs {
   reactor* reactor_ = &own_;
   device* device_ = nullptr;
   owner_link* link_ = nullptr;  // of an event owner, in its storage
-  verbs_events events_;
+  verbs_events events_{};
   refused_attribute refused_;
   status failure_;  // the reason of the failure of the device, if it failed
   slab slabs_[verbs_budget::most_kinds];
