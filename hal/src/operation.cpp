@@ -63,6 +63,12 @@ void stepper::begin_parts(advancer next) {
   begin(&on_cancel, this);
 }
 
+void stepper::prepare_part(operation& p) {
+  p.restart();
+  p.then(&part_ended, this);
+  part_ = &p;
+}
+
 void stepper::part_ended(operation& p, void* self) noexcept {
   auto& s = *static_cast<stepper*>(self);
   s.part_ = nullptr;

@@ -206,9 +206,7 @@ class stepper : public operation {
   /// Makes `p` startable. The advancer is called when `p` ends.
   template <class Part>
   Part& part(Part& p) {
-    p.restart();
-    p.then(&part_ended, this);
-    part_ = &p;
+    prepare_part(p);
     return p;
   }
   /// Begins the undo steps of a stepper that failed or is to end early. cancel() and the deadline
@@ -222,6 +220,7 @@ class stepper : public operation {
   status why() const { return why_; }
 
  private:
+  void prepare_part(operation& p);
   static void part_ended(operation& p, void* self) noexcept;
   static void on_cancel(operation& op, void* self) noexcept;
 

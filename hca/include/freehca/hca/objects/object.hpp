@@ -65,8 +65,9 @@ struct object_record : list_node {
   bool in_doubt() const {
     return state >= phase::doubtful_creation && state <= phase::doubtful_forgotten;
   }
-  /// Makes this object refer to `other` until this object is released.
-  void use(object_record& other) {
+  /// Makes this object refer to `other` until this object is released. Not inline: each kind would
+  /// repeat the loop for each object that it uses.
+  [[gnu::noinline]] void use(object_record& other) {
     for (object_record*& place : uses) {
       if (place != nullptr) continue;
       place = &other;
