@@ -37,21 +37,16 @@ void settle_giving(memory_region& region, bool done) {
 
 void change_memory_region::command_on_region::start(memory_region& region, command& c, bool gives) {
   region.settle = gives ? &settle_giving : &settle_taking;
-  start_command(region, step::modify, c, gives ? &given : &taken_back);
+  start_command(region, step::modify, c, &finished);
 }
 
-void change_memory_region::command_on_region::taken_back(object_operation& op,
-                                                         status outcome) noexcept {
+void change_memory_region::command_on_region::finished(object_operation& op,
+                                                       status outcome) noexcept {
   auto& region = static_cast<memory_region&>(static_cast<command_on_region&>(op).object());
   if (region.in_doubt()) return;
   // The entry is given next, with the domain that is next.
-  if (outcome.ok()) region.state = object_record::phase::blank;
-  else settle_domain(region, false);
-}
-
-void change_memory_region::command_on_region::given(object_operation& op, status outcome) noexcept {
-  auto& region = static_cast<memory_region&>(static_cast<command_on_region&>(op).object());
-  if (!region.in_doubt()) region.settle_change(outcome.ok());
+  if (outcome.ok() && region.settle == &settle_taking) region.state = object_record::phase::blank;
+  else region.settle_change(outcome.ok());
 }
 
 void change_memory_region::start(verbs& owner, mr_handle which, pd_handle domain,
@@ -60,14 +55,12 @@ void change_memory_region::start(verbs& owner, mr_handle which, pd_handle domain
   using enum object_record::phase;
   memory_region* const region = owner.find(which);
   protection_domain* const next = owner.find(domain);
-  const bool more_writes = access.remote_write || access.remote_atomic;
   status s = verbs::usable(region);
   if (s.ok() && region->what->identity != &identity_of<memory_region>)
     s = driver_error::unsupported;
   if (s.ok() && region->state == blank) s = driver_error::bad_state;
   if (s.ok() && domain) s = verbs::usable(next);
-  if (s.ok() && more_writes && !access.local_write)
-    s = owner.refused().refuse(attribute_id::remote_rights, 1, 1);
+  if (s.ok()) s = access.write_to(give_.input, owner.refused());
   if (s.ok() && access.local_write && region->mapped.bytes != 0 && region->mapped_for_reading)
     s = driver_error::unsupported;
   if (!s.ok()) return owner.reactor_->refuse(*this, s);
@@ -95,12 +88,8 @@ void change_memory_region::give(memory_region& region) {
   gives_ = true;
   const object_record* const next = region.uses[next_domain];
   image<mpt>& e = give_.input = take_.output;
-  e.set<&mpt::status>(mpt_status::software)
-      .set<&mpt::local_write>(access_.local_write)
-      .set<&mpt::remote_read>(access_.remote_read)
-      .set<&mpt::remote_write>(access_.remote_write)
-      .set<&mpt::atomic>(access_.remote_atomic)
-      .set<&mpt::bind_enable>(access_.bind_windows);
+  e.set<&mpt::status>(mpt_status::software);
+  static_cast<void>(access_.write_to(e, owner_->refused()));
   if (next != nullptr) e.set<&mpt::pd>(next->number);
   give_.aim(region.number);
   part(step_).start(region, give_, true);

@@ -43,25 +43,20 @@ status check(page_list& pages, std::uint64_t virtual_address, const capabilities
   return note.check(id::page_offset, offsets, 0);
 }
 
-image<mpt> entry_for(const memory_access& access, const page_list& pages,
-                     std::uint64_t virtual_address, std::uint32_t pd) {
-  image<mpt> e;
-  // The fields are set as in Linux (mr.c mlx4_mr_enable).
-  e.set<&mpt::status>(mpt_status::software).set<&mpt::mio>(true).set<&mpt::region>(true);
-  e.set<&mpt::local_read>(true)
-      .set<&mpt::local_write>(access.local_write)
-      .set<&mpt::remote_read>(access.remote_read)
-      .set<&mpt::remote_write>(access.remote_write)
-      .set<&mpt::atomic>(access.remote_atomic)
-      .set<&mpt::bind_enable>(access.bind_windows);
-  e.set<&mpt::pd>(pd);
-  e.set<&mpt::enable_invalidate>(true).set<&mpt::remote_invalidate>(true);
-  e.set<&mpt::start>(virtual_address).set<&mpt::length>(pages.bytes());
-  e.set<&mpt::entity_size>(pages.log2_page_bytes());
-  return e;
-}
+constexpr auto access_fields =
+    fields_of<mpt>(FREEHCA_FIELD(memory_access, local_write, &mpt::local_write),
+                   FREEHCA_FIELD(memory_access, remote_read, &mpt::remote_read),
+                   FREEHCA_FIELD(memory_access, remote_write, &mpt::remote_write),
+                   FREEHCA_FIELD(memory_access, remote_atomic, &mpt::atomic),
+                   FREEHCA_FIELD(memory_access, bind_windows, &mpt::bind_enable));
 
 }  // namespace
+
+status memory_access::write_to(image<mpt>& entry, refused_attribute& note) const {
+  if ((remote_write || remote_atomic) && !local_write)
+    return note.refuse(attribute_id::remote_rights, 1, 1);
+  return store(access_fields, *this, entry, note);
+}
 
 status memory_region::map(verbs& in, const attributes& a, page_list& pages) {
   device& adapter = in.adapter();
@@ -96,8 +91,12 @@ status memory_region::plan(verbs& in, const attributes& a, creation<creating>& t
   protection_domain* const domain = in.find(a.pd);
   FREEHCA_TRY(verbs::usable(domain));
   device& adapter = in.adapter();
-  if ((a.access.remote_write || a.access.remote_atomic) && !a.access.local_write)
-    return in.refused().refuse(attribute_id::remote_rights, 1, 1);
+  // The fields are set as in Linux (mr.c mlx4_mr_enable).
+  image<mpt>& e = to.command.input = {};
+  e.set<&mpt::status>(mpt_status::software).set<&mpt::mio>(true).set<&mpt::region>(true);
+  e.set<&mpt::local_read>(true).set<&mpt::pd>(domain->number);
+  e.set<&mpt::enable_invalidate>(true).set<&mpt::remote_invalidate>(true);
+  FREEHCA_TRY(a.access.write_to(e, in.refused()));
   to.pages = a.pages;
   std::uint64_t virtual_address = a.virtual_address;
   if (a.memory.first != nullptr || a.memory.bytes != 0) {
@@ -106,7 +105,8 @@ status memory_region::plan(verbs& in, const attributes& a, creation<creating>& t
   }
   FREEHCA_TRY(check(to.pages, virtual_address, adapter.capabilities(), in.refused()));
   use(*domain);
-  to.command.input = entry_for(a.access, to.pages, virtual_address, domain->number);
+  e.set<&mpt::start>(virtual_address).set<&mpt::length>(to.pages.bytes());
+  e.set<&mpt::entity_size>(to.pages.log2_page_bytes());
   translation_count = static_cast<std::uint32_t>(to.pages.pages());
   return {};
 }

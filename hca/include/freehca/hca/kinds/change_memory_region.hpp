@@ -36,8 +36,7 @@ class change_memory_region : public stepper {
  private:
   struct command_on_region : object_operation {
     void start(memory_region& region, command& c, bool gives);
-    static void taken_back(object_operation& op, status outcome) noexcept;
-    static void given(object_operation& op, status outcome) noexcept;
+    static void finished(object_operation& op, status outcome) noexcept;
   };
   static void advance(stepper& self, status outcome) noexcept;
   void give(memory_region& region);

@@ -20,6 +20,9 @@ struct memory_access {
   bool remote_write = false;   ///< needs local_write
   bool remote_atomic = false;  ///< needs local_write
   bool bind_windows = false;   ///< memory windows may be bound to the region
+
+  /// Refuses rights of peers that need local_write. Writes all others to the entry.
+  status write_to(layouts::image<layouts::mpt>& entry, refused_attribute& note) const;
 };
 
 /// Memory of the program, of any alignment.
