@@ -46,6 +46,7 @@ WAITING = [
 # sum of the core, but have a sum of their own. A pattern that matches no file is an error.
 HCA = "hca/include/freehca/hca"
 KINDS = (
+    "extended_completion_queue",
     "flow_rule",
     "memory_window",
     "multicast",
@@ -68,6 +69,8 @@ PARTS = {
         "hca/src/kinds/queue_pair_change.cpp",
         "hca/src/kinds/queue_pair_report.cpp",
         "hca/src/kinds/exchange.hpp",
+        f"{HCA}/device_clock.hpp",
+        "hca/src/device_clock.cpp",
         f"{HCA}/kinds/change_memory_region.hpp",
         "hca/src/kinds/change_memory_region.cpp",
         "hca/src/kinds/replace_memory_region.cpp",
@@ -104,6 +107,7 @@ NOT_IN_SMALLEST = (
     *("write_roce", "roce_path", "set_port_addresses", "vlan", "ethernet", "xrc_", "memory_window"),
     *("flow_rule", "device_managed", "promiscuous", "group_change", "change_queue_pair"),
     *("resizable", "replace_memory_region", "change_memory_region", "rss_"),
+    *("extended_completion_queue", "device_clock"),
 )
 # A string, a character, or a comment, whichever begins first; raw strings before plain ones.
 TOKEN = re.compile(

@@ -9,6 +9,70 @@
 
 namespace freehca::ibverbs {
 
+namespace {
+
+/// Makes a completion queue without the functions of ibv_cq_ex. Returns null, with errno, if it
+/// cannot.
+completions* create(ibv_context* context, const ibv_cq_init_attr_ex& asked) {
+  engine& here = engine_of(context);
+  if (here.dead()) return fail(ENODEV);
+  if (asked.cqe < 1 || asked.cqe > here.limits().completions) return fail(EINVAL);
+  if (asked.comp_vector >= static_cast<std::uint32_t>(context->num_comp_vectors))
+    return fail(EINVAL);
+  auto made = std::make_unique<completions>();
+  extended_completion_queue_attributes how;
+  how.entries = asked.cqe;
+  how.timestamps = (asked.wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP) != 0;
+  how.cookie = made.get();
+  {
+    const engine::guard held(here.lock);
+    create_extended_completion_queue create;
+    if (const int error = here.perform(create, how); error != 0) return fail(error);
+    made->handle = create.made();
+    made->object = here.objects().find(made->handle);
+    made->rings = &made->object->rings;
+  }
+  made->has_timestamps = how.timestamps;
+  ibv_cq_ex& verbs = made->verbs;
+  verbs.context = context;
+  verbs.channel = asked.channel;
+  verbs.cq_context = asked.cq_context;
+  // One place of the ring is the hardware's.
+  verbs.cqe = static_cast<int>(made->rings->entries()) - 1;
+  pthread_mutex_init(&verbs.mutex, nullptr);
+  pthread_cond_init(&verbs.cond, nullptr);
+  ++of(context).queues;
+  if (asked.channel != nullptr) {
+    pthread_mutex_lock(&context->mutex);
+    ++asked.channel->refcnt;
+    pthread_mutex_unlock(&context->mutex);
+  }
+  return made.release();
+}
+
+}  // namespace
+
+// What is refused, and by which error, is as in rdma-core 44 providers/mlx4/verbs.c (create_cq,
+// mlx4_create_cq_ex).
+ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* how) {
+  if ((how->comp_mask & ~std::uint32_t{IBV_CQ_INIT_ATTR_MASK_FLAGS}) != 0) return fail(EINVAL);
+  const std::uint32_t flags = (how->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? how->flags : 0;
+  if ((flags & ~std::uint32_t{IBV_CREATE_CQ_ATTR_SINGLE_THREADED}) != 0)
+    return fail(refuse("a flag of ibv_create_cq_ex"));
+  constexpr std::uint64_t timestamp = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  constexpr std::uint64_t path = IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL;
+  if ((how->wc_flags & ~(IBV_WC_STANDARD_FLAGS | timestamp)) != 0)
+    return fail(refuse("a member of completions"));
+  // The timestamp stands where LID and SL stand else.
+  if ((how->wc_flags & timestamp) != 0 && (how->wc_flags & path) != 0)
+    return fail(refuse("a timestamp beside the SL or the LID"));
+  completions* const made = create(context, *how);
+  if (made == nullptr) return nullptr;
+  made->is_single_threaded = (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
+  set_polling_functions(made->verbs, how->wc_flags);
+  return &made->verbs;
+}
+
 int modify_completion_queue(ibv_cq* cq, ibv_modify_cq_attr* how) {
   engine& here = engine_of(cq->context);
   if (here.dead()) return ENODEV;
@@ -45,38 +109,13 @@ FREEHCA_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 
 FREEHCA_EXPORT ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context,
                                      ibv_comp_channel* channel, int vector) {
-  engine& here = engine_of(context);
-  if (here.dead()) return fail(ENODEV);
-  if (entries < 1 || static_cast<std::uint32_t>(entries) > here.limits().completions)
-    return fail(EINVAL);
-  if (vector < 0 || vector >= context->num_comp_vectors) return fail(EINVAL);
-  auto made = std::make_unique<completions>();
-  completion_queue_attributes how;
-  how.entries = static_cast<std::uint32_t>(entries);
-  how.cookie = made.get();
-  {
-    const engine::guard held(here.lock);
-    create_xrc_completion_queue create;
-    if (const int error = here.perform(create, how); error != 0) return fail(error);
-    made->handle = create.made();
-    made->object = here.objects().find(made->handle);
-    made->rings = &made->object->rings;
-  }
-  ibv_cq_ex& verbs = made->verbs;
-  verbs.context = context;
-  verbs.channel = channel;
-  verbs.cq_context = cq_context;
-  // One place of the ring is the hardware's.
-  verbs.cqe = static_cast<int>(made->rings->entries()) - 1;
-  pthread_mutex_init(&verbs.mutex, nullptr);
-  pthread_cond_init(&verbs.cond, nullptr);
-  ++of(context).queues;
-  if (channel != nullptr) {
-    pthread_mutex_lock(&context->mutex);
-    ++channel->refcnt;
-    pthread_mutex_unlock(&context->mutex);
-  }
-  return cq_of(*made.release());
+  ibv_cq_init_attr_ex how{};
+  how.cqe = entries < 0 ? 0 : static_cast<std::uint32_t>(entries);
+  how.cq_context = cq_context;
+  how.channel = channel;
+  how.comp_vector = static_cast<std::uint32_t>(vector);
+  completions* const made = create(context, how);
+  return made != nullptr ? cq_of(*made) : nullptr;
 }
 
 FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
@@ -84,7 +123,7 @@ FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
   engine& here = engine_of(cq->context);
   if (!here.dead()) {
     const engine::guard held(here.lock);
-    destroy_xrc_completion_queue destroy;
+    destroy_extended_completion_queue destroy;
     if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
     here.poll_events();  // no event of it comes later
   }

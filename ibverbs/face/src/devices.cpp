@@ -45,6 +45,7 @@ void fill_operations(open_context& made) {
   extended.query_port = query_port;
   extended.query_device_ex = query_device;
   extended.query_rt_values = query_clock;
+  extended.create_cq_ex = create_extended_cq;
   extended.modify_cq = modify_completion_queue;
   extended.create_qp_ex = create_extended_qp;
   extended.create_srq_ex = create_extended_srq;

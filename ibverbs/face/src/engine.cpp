@@ -32,7 +32,7 @@ verbs_budget kinds(const object_limits& limits) {
                        .with<memory_region>(limits.regions)
                        .with<memory_window>(limits.windows)
                        .with<address_handle>(limits.address_handles)
-                       .with<xrc_completion_queue>(limits.completion_queues)
+                       .with<extended_completion_queue>(limits.completion_queues)
                        .with<completion_ring>(resizes)
                        .with<shared_receive_queue>(limits.shared_receive_queues)
                        .with<queue_pair>(limits.queue_pairs)

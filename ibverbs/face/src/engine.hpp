@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <freehca/hca/device.hpp>
+#include <freehca/hca/device_clock.hpp>
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/hca/objects/verbs.hpp>
 #include <freehca/hca/port_addresses.hpp>
@@ -115,6 +116,16 @@ class engine {
     return made;
   }
 
+  /// The clock of the adapter, or null if it has none. The first call finds it.
+  const device_clock* clock() {
+    if (!clock_.done()) {
+      clock_.start(device_);
+      static_cast<void>(finish(clock_));
+      poll_events_if_any();
+    }
+    return clock_.outcome().ok() ? &clock_ : nullptr;
+  }
+
   /// Whether the objects are dead: the process was forked after this engine was made, so that the
   /// adapter is the parent's, or the device was taken down.
   bool dead() const { return dead_.load(std::memory_order_relaxed); }
@@ -153,6 +164,7 @@ class engine {
   device device_;
   verbs objects_;
   multicast_table_handle groups_;
+  device_clock clock_;
 };
 
 }  // namespace freehca::ibverbs

@@ -38,10 +38,10 @@ int create(engine& here, shared_domain& domain) {
   const auto pd = here.objects().create<protection_domain>();
   if (!pd.ok()) return errno_of(pd.error());
   domain.pd = pd.value();
-  create_xrc_completion_queue cq;
+  create_extended_completion_queue cq;
   // No callback of the queue finds an object of the program.
   static completions nobody{};
-  const completion_queue_attributes attributes{.entries = 1, .cookie = &nobody};
+  const extended_completion_queue_attributes attributes{{.entries = 1, .cookie = &nobody}};
   if (const int error = here.perform(cq, attributes); error != 0) return error;
   domain.cq = cq.made();
   return 0;

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <freehca/hca/kinds/resizable_completion_queue.hpp>
+#include <freehca/hca/kinds/extended_completion_queue.hpp>
 #include <freehca/hca/kinds/rss_queue_pair.hpp>
 
 #include "engine.hpp"
@@ -84,12 +84,18 @@ struct extended_domain {
 
 struct completions {
   ibv_cq_ex verbs;  // begins with the same members as ibv_cq
-  xrc_cq_handle handle;
-  xrc_completion_queue* object;
+  extended_cq_handle handle;
+  extended_completion_queue* object;
   queues::cq* rings;
   std::uint32_t named_queues;            // shared receive queues of XRC that complete here
   std::uint32_t delivered;               // events, by ibv_get_cq_event()
   std::uint32_t asynchronous_delivered;  // events, by ibv_get_async_event()
+  bool has_timestamps;
+  // Of ibv_start_poll() to ibv_end_poll().
+  ibv_wc current;
+  std::uint64_t current_time;  // if it has timestamps
+  bool is_single_threaded;
+  engine_lock polling;  // held meanwhile, unless it is single threaded
 };
 
 struct shared_receives {
@@ -195,6 +201,9 @@ inline indirection_table& of(ibv_rwq_ind_table* p) {
 inline completions& of(ibv_cq* p) {
   return *reinterpret_cast<completions*>(p);
 }
+inline completions& of(ibv_cq_ex* p) {
+  return *reinterpret_cast<completions*>(p);
+}
 inline shared_receives& of(ibv_srq* p) {
   return *reinterpret_cast<shared_receives*>(p);
 }
@@ -225,10 +234,14 @@ int post_send(ibv_qp* qp, ibv_send_wr* requests, ibv_send_wr** bad);
 int post_receive(ibv_qp* qp, ibv_recv_wr* requests, ibv_recv_wr** bad);
 int post_shared_receive(ibv_srq* srq, ibv_recv_wr* requests, ibv_recv_wr** bad);
 int poll_completions(ibv_cq* cq, int most, ibv_wc* to);
+/// Takes one completion, which becomes the current one. Returns 0, or an errno: ENOENT if there is
+/// none.
+int take_current(completions& queue);
 int request_notification(ibv_cq* cq, int solicited_only);
 
 // completion_queues.cpp, queries.cpp, queue_pairs.cpp, shared_receive_queues.cpp: members of
 // verbs_context.
+ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* how);
 int modify_completion_queue(ibv_cq* cq, ibv_modify_cq_attr* how);
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::size_t bytes);
 int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
@@ -259,6 +272,10 @@ int hash_of(engine& here, const ibv_rx_hash_conf& from, rss_queue_pair_attribute
 int modify_rss(engine& here, pair& queue, const ibv_qp_attr& how, int mask);
 /// Called after an RSS queue pair that was not in RESET was destroyed. With the engine's lock.
 void stop_queues(engine& here, indirection_table& table);
+
+/// Fills in the functions of ibv_cq_ex that read these members of a completion
+/// (extended_polling.cpp).
+void set_polling_functions(ibv_cq_ex& to, std::uint64_t members);
 
 /// Fills in the functions of ibv_qp_ex (request_builder.cpp).
 void set_request_functions(ibv_qp_ex& to);

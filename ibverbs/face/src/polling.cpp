@@ -104,11 +104,13 @@ unsigned checksum_flag(const Completion& from) {
 }
 
 template <class Completion>
-void fill_in_receive(const Completion& from, ibv_wc& to) {
+void fill_in_receive(const Completion& from, bool has_timestamp, ibv_wc& to) {
   to.src_qp = from.source_qpn();
   const opened_pair* const at = pair_of(from);
   if (at != nullptr && at->has_frames) to.wc_flags |= checksum_flag(from);
-  if (at != nullptr && at->on_ethernet) {
+  if (has_timestamp) {
+    // The timestamp stands where LID and SL stand else.
+  } else if (at != nullptr && at->on_ethernet) {
     // Where the LID stands else, there are bytes of the sender's MAC. Linux leaves them out (6.1
     // hw/mlx4/cq.c mlx4_ib_poll_one). The priority is in the upper three bits.
     to.sl = from.sl() >> 1;
@@ -116,6 +118,7 @@ void fill_in_receive(const Completion& from, ibv_wc& to) {
     to.slid = from.slid();
     to.sl = from.sl();
   }
+  to.dlid_path_bits = static_cast<std::uint8_t>(from.template get<&layouts::cqe::my_lid_path>());
   if (from.has_grh()) to.wc_flags |= IBV_WC_GRH;
   if (from.has_immediate()) {
     to.wc_flags |= IBV_WC_WITH_IMM;
@@ -127,7 +130,7 @@ void fill_in_receive(const Completion& from, ibv_wc& to) {
 }
 
 template <class Completion>
-void fill_in(const Completion& from, ibv_wc& to) {
+void fill_in(const Completion& from, bool has_timestamp, ibv_wc& to) {
   to = {};
   to.wr_id = from.wr_id;
   to.status = status_of(from.status);
@@ -136,7 +139,7 @@ void fill_in(const Completion& from, ibv_wc& to) {
   to.byte_len = from.byte_count;
   to.qp_num = from.qpn();
   if (!from.ok()) return;
-  if (from.is_receive()) fill_in_receive(from, to);
+  if (from.is_receive()) fill_in_receive(from, has_timestamp, to);
   else if (from.template get<&layouts::cqe_rows::opcode>() ==
            static_cast<unsigned>(layouts::wqe_opcode::lso))
     to.opcode = IBV_WC_TSO;
@@ -149,7 +152,7 @@ int take_named(completions& queue, unsigned most, ibv_wc* to) {
   while (taken < most) {
     const unsigned room = std::min<unsigned>(most - taken, std::size(done));
     const unsigned got = queue.object->take(done, room);
-    for (unsigned i = 0; i < got; ++i) fill_in(done[i], to[taken++]);
+    for (unsigned i = 0; i < got; ++i) fill_in(done[i], queue.has_timestamps, to[taken++]);
     if (got < room) break;
   }
   return static_cast<int>(taken);
@@ -157,9 +160,9 @@ int take_named(completions& queue, unsigned most, ibv_wc* to) {
 
 int take(completions& queue, int most, ibv_wc* to) {
   if (queue.named_queues != 0) return take_named(queue, static_cast<unsigned>(most), to);
-  const unsigned taken =
-      queue.rings->look(static_cast<unsigned>(most),
-                        [&to](const queues::completion_view& done) { fill_in(done, *to++); });
+  const unsigned taken = queue.rings->look(
+      static_cast<unsigned>(most),
+      [&](const queues::completion_view& done) { fill_in(done, queue.has_timestamps, *to++); });
   if (taken != 0) queue.rings->release();
   return static_cast<int>(taken);
 }
@@ -176,6 +179,27 @@ int poll_completions(ibv_cq* cq, int most, ibv_wc* to) {
   here.host().work_while_polling();
   here.poll_events_if_any();
   return take(queue, most, to);
+}
+
+int take_current(completions& queue) {
+  engine& here = engine_of(queue.verbs.context);
+  if (here.dead()) return ENODEV;
+  const engine::guard held(here.lock);
+  queues::work_completion done;
+  const auto take_one = [&] {
+    return (queue.named_queues != 0 ? queue.object->take(&done, 1) : queue.rings->poll(&done, 1)) ==
+           1;
+  };
+  if (!take_one()) {
+    here.host().work_while_polling();
+    here.poll_events_if_any();
+    if (!take_one()) return ENOENT;
+  }
+  fill_in(done, queue.has_timestamps, queue.current);
+  queue.verbs.wr_id = queue.current.wr_id;
+  queue.verbs.status = queue.current.status;
+  queue.current_time = queue.has_timestamps ? timestamp_of(done) : 0;
+  return 0;
 }
 
 int request_notification(ibv_cq* cq, int solicited_only) {

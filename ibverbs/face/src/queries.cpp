@@ -197,7 +197,12 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     const engine::guard held(here.lock);
     describe_device(here, found.orig_attr);
     describe_frames(here, found);
+    if (const device_clock* const clock = here.clock(); clock != nullptr) {
+      found.hca_core_clock = std::uint64_t{clock->megahertz()} * 1000;
+      found.completion_timestamp_mask = (std::uint64_t{1} << timestamp_bits) - 1;
+    }
   }
+  found.device_cap_flags_ex = found.orig_attr.device_cap_flags;
   found.phys_port_cnt_ex = found.orig_attr.phys_port_cnt;
   // Those of the fields of the command. Linux 6.1 reports them too (mlx4_ib_query_device).
   found.cq_mod_caps.max_cq_count = found.cq_mod_caps.max_cq_period = 0xffff;
@@ -238,8 +243,20 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::
 }
 
 int query_clock(ibv_context* context, ibv_values_ex* to) {
-  static_cast<void>(context), static_cast<void>(to);
-  return refuse("ibv_query_rt_values_ex");
+  // As in rdma-core 44 providers/mlx4/verbs.c mlx4_query_rt_values.
+  if ((to->comp_mask & ~std::uint32_t{IBV_VALUES_MASK_RAW_CLOCK}) != 0) return EINVAL;
+  if (to->comp_mask == 0) return 0;
+  engine& here = engine_of(context);
+  if (here.dead()) return ENODEV;
+  const engine::guard held(here.lock);
+  const device_clock* const clock = here.clock();
+  if (clock == nullptr) {
+    to->comp_mask = 0;
+    return EOPNOTSUPP;
+  }
+  to->raw_clock = {};
+  to->raw_clock.tv_nsec = static_cast<long>(clock->read());
+  return 0;
 }
 
 }  // namespace freehca::ibverbs

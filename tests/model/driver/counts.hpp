@@ -37,6 +37,7 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           rig.objects.held<address_handle>(),
           rig.objects.held<xrc_domain>(),
           rig.objects.held<xrc_completion_queue>(),
+          rig.objects.held<extended_completion_queue>(),
           rig.objects.held<xrc_receive_queue>(),
           rig.objects.held<xrc_queue_pair>(),
           rig.objects.held<raw_ethernet_queue_pair>(),

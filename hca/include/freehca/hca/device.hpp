@@ -256,6 +256,7 @@ class device {
   friend class port_statistics_query;
   friend class module_query;
   friend class port_type_query;
+  friend class device_clock;
   friend class set_port_type;
   friend class verbs;
 

@@ -7,6 +7,7 @@
 #include <freehca/hca/kinds/address_handle.hpp>
 #include <freehca/hca/kinds/completion_queue.hpp>
 #include <freehca/hca/kinds/counting_completion_queue.hpp>
+#include <freehca/hca/kinds/extended_completion_queue.hpp>
 #include <freehca/hca/kinds/fast_memory_region.hpp>
 #include <freehca/hca/kinds/flow_rule.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
@@ -45,6 +46,7 @@ constexpr verbs_budget every_kind() {
       .with<raw_ethernet_queue_pair>(4)
       .with<xrc_domain>(4)
       .with<xrc_completion_queue>(4)
+      .with<extended_completion_queue>(4)
       .with<xrc_receive_queue>(4)
       .with<xrc_queue_pair>(4)
       .with<multicast_table>(1)
