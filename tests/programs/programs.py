@@ -68,6 +68,7 @@ class Pyverbs(typing.NamedTuple):
     version: str = ""  # of pyverbs in that root
     link: str = ""  # link layer, as for --link; empty: the default
     without: typing.Sequence[str] = ()  # files of tests that do not run
+    names: str = ""  # the file that has the names of the tests that pass on mlx4_ib
     tier: str = "programs"
 
 
@@ -193,11 +194,12 @@ CASES = (
     Mpi("mpi_rc_4", "rc_v", 4),
     Mpi("mpi_ud_2", "ud_v", 2),
     Mpi("mpi_ud_4", "ud_v", 4, tier="long"),
-    Pyverbs("pyverbs", tests=273, least=91, skips="pyverbs_skips.txt"),
+    Pyverbs("pyverbs", tests=273, least=95, skips="pyverbs_skips.txt",
+            names="pyverbs_mlx4_ib.txt"),
     # Where a port has a network device, the tests of librdmacm begin, and want its device files.
-    Pyverbs("pyverbs_roce", tests=261, least=92, skips="pyverbs_roce_skips.txt", link="roce",
-            without=("test_rdmacm.py", "test_mlx5_rdmacm.py")),
-    Pyverbs("pyverbs_56", tests=321, least=95, skips="pyverbs_56_skips.txt",
+    Pyverbs("pyverbs_roce", tests=261, least=96, skips="pyverbs_roce_skips.txt", link="roce",
+            names="pyverbs_mlx4_ib_roce.txt", without=("test_rdmacm.py", "test_mlx5_rdmacm.py")),
+    Pyverbs("pyverbs_56", tests=321, least=99, skips="pyverbs_56_skips.txt",
             root="trixie_root.sh", version="56.1", tier="long"),
     later("rc_pingpong", "ibv_rc_pingpong -s SIZE -n COUNT", PINGPONGS_56, traffic=PINGPONG),
     later("rc_pingpong_wr", "ibv_rc_pingpong -N -s SIZE -n COUNT", PINGPONGS_56, traffic=PINGPONG),

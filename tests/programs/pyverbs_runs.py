@@ -7,12 +7,16 @@ The file of skips has a row for each reason: how many tests are skipped for it, 
 regular expression that the reason has. A range of numbers (`0-3`) is for what depends on the
 machine. A test that is skipped for another reason fails the case, as does a number that is too
 large. A number that is too small fails it as well, so that the rows shrink with what is missing.
+
+The file of names has the tests that pass on Linux's mlx4_ib. Each of them has to pass, but for those
+of pyverbs_behind.txt, which must not (pyverbs_names.py).
 """
 import gzip
 import pathlib
 import re
 import shutil
 
+import pyverbs_names
 import roots
 from expectations import Failed, expect
 
@@ -67,6 +71,13 @@ def check_skips(path, reasons):
         expect(number >= least, f"{path.name}: write {number}, not {least}, for: {pattern}")
 
 
+def check_names(case, output):
+    names = pyverbs_names.listed(HERE / case.names)
+    behind = pyverbs_names.listed(HERE / "pyverbs_behind.txt")
+    wrong = list(pyverbs_names.problems(names, behind, pyverbs_names.passed(output)))
+    expect(not wrong, "; ".join(wrong))
+
+
 def check(case, status, output):
     expect(status == 0, f"status {status}: {output[-300:]}")
     ran = re.search(r"^Ran (\d+) tests? in", output, re.MULTILINE)
@@ -78,4 +89,6 @@ def check(case, status, output):
     # A message of the library may stand between a test's name and its result.
     reasons = re.findall(r"(?:^|\.\.\. )skipped (['\"])(.*)\1$", output, re.MULTILINE)
     expect(len(reasons) == skipped, f"{len(reasons)} reasons for {skipped} skips can be read")
+    if case.names:
+        check_names(case, output)
     check_skips(HERE / case.skips, [reason for _, reason in reasons])

@@ -8,6 +8,8 @@
 
 #include <new>
 
+#include <freehca/firmware_cmds/firmware.hpp>
+#include <freehca/firmware_cmds/query.hpp>
 #include <freehca/hca/kinds/resizable_completion_queue.hpp>
 #include <freehca/hca/kinds/rss_queue_pair.hpp>
 #include <freehca/hca/ports.hpp>
@@ -151,6 +153,21 @@ status engine::bring_up() {
   ports_.resize(device_.capabilities().ports);
   FREEHCA_TRY(host_->prepare_ports(*this));
   return read_tables();
+}
+
+const device_clock* engine::clock() {
+  if (!clock_sought_) {
+    firmware_command<commands::query_fw> place;
+    firmware_command<commands::query_hca> rate;
+    device_.commands().submit(place);
+    device_.commands().submit(rate);
+    const bool asked = finish(place).ok();
+    clock_found_ =
+        finish(rate).ok() && asked && clock_.find(device_, place.output, rate.output).ok();
+    clock_sought_ = true;
+    poll_events_if_any();
+  }
+  return clock_found_ ? &clock_ : nullptr;
 }
 
 status engine::read_tables() {

@@ -117,14 +117,7 @@ class engine {
   }
 
   /// The clock of the adapter, or null if it has none. The first call finds it.
-  const device_clock* clock() {
-    if (!clock_.done()) {
-      clock_.start(device_);
-      static_cast<void>(finish(clock_));
-      poll_events_if_any();
-    }
-    return clock_.outcome().ok() ? &clock_ : nullptr;
-  }
+  const device_clock* clock();
 
   /// Whether the objects are dead: the process was forked after this engine was made, so that the
   /// adapter is the parent's, or the device was taken down.
@@ -165,6 +158,7 @@ class engine {
   verbs objects_;
   multicast_table_handle groups_;
   device_clock clock_;
+  bool clock_sought_ = false, clock_found_ = false;
 };
 
 }  // namespace freehca::ibverbs

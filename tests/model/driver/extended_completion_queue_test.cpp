@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include <freehca/firmware_cmds/firmware.hpp>
+#include <freehca/firmware_cmds/query.hpp>
 #include <freehca/hca/device_clock.hpp>
 #include <freehca/hca/kinds/extended_completion_queue.hpp>
 #include <freehca/hca/kinds/resizable_completion_queue.hpp>
@@ -18,7 +20,6 @@ namespace {
 
 using layouts::opcode;
 using layouts::qp_state;
-using fate = model::command_verdict::fate;
 
 constexpr std::uint64_t clock_mask = (std::uint64_t{1} << timestamp_bits) - 1;
 
@@ -26,6 +27,17 @@ rig_options of_variant(model::variant kind) {
   rig_options o = exact();
   o.machine.model.kind = kind;
   return o;
+}
+
+/// Asks for the place and the rate of the clock, and finds it.
+status find(device_clock& clock_of, verbs_rig& rig) {
+  firmware_command<commands::query_fw> place;
+  firmware_command<commands::query_hca> rate;
+  rig.adapter.commands().submit(place);
+  FREEHCA_TRY(rig.await(place));
+  rig.adapter.commands().submit(rate);
+  FREEHCA_TRY(rig.await(rate));
+  return clock_of.find(rig.adapter, place.output, rate.output);
 }
 
 /// Two connected queue pairs, whose completions go to one extended completion queue.
@@ -103,8 +115,7 @@ TEST(extended_queue_test, timestamps_are_times_of_the_clock) {
   for (const model::variant kind : {model::variant::connectx3_pro, model::variant::connectx3}) {
     connected c(of_variant(kind), {{.entries = 63}, true});
     device_clock clock_of;
-    clock_of.start(c.rig.adapter);
-    ASSERT_TRUE(c.rig.await(clock_of).ok());
+    ASSERT_TRUE(find(clock_of, c.rig).ok());
     std::uint64_t last = clock_of.read() & clock_mask;
     for (unsigned i = 0; i < 8; ++i) {
       c.rig.machine.advance(clock::milliseconds(3));
@@ -232,9 +243,7 @@ TEST(extended_queue_test, an_ignored_overrun_has_no_event) {
 TEST(device_clock_test, runs_at_the_rate_that_it_names) {
   verbs_rig rig(exact());
   device_clock clock_of;
-  EXPECT_EQ(clock_of.read(), 0u);
-  clock_of.start(rig.adapter);
-  ASSERT_TRUE(rig.await(clock_of).ok());
+  ASSERT_TRUE(find(clock_of, rig).ok());
   EXPECT_EQ(clock_of.megahertz(), 427u);
   // The lower word wraps around meanwhile.
   for (const std::uint64_t seconds : {1u, 20u}) {
@@ -243,11 +252,6 @@ TEST(device_clock_test, runs_at_the_rate_that_it_names) {
     EXPECT_NEAR(static_cast<double>(clock_of.read() - from), static_cast<double>(seconds) * 427e6,
                 427e3);
   }
-  // Once more, by the same operation.
-  clock_of.restart();
-  clock_of.start(rig.adapter);
-  ASSERT_TRUE(rig.await(clock_of).ok());
-  EXPECT_NE(clock_of.read(), 0u);
   EXPECT_EQ(rig.machine.adapter().complaints(), 0u);
 }
 
@@ -257,9 +261,7 @@ TEST(device_clock_test, an_adapter_without_a_clock_refuses_clock_and_timestamps)
   for (const rig_options& how : {without, of_variant(model::variant::connectx2)}) {
     verbs_rig rig(how);
     device_clock clock_of;
-    clock_of.start(rig.adapter);
-    EXPECT_TRUE(rig.await(clock_of).is(driver_error::unsupported));
-    EXPECT_EQ(clock_of.read(), 0u);
+    EXPECT_TRUE(find(clock_of, rig).is(driver_error::unsupported));
     for (const bool timestamps : {true, false}) {
       create_extended_completion_queue cq;
       cq.start(rig.objects, {{.entries = 1}, timestamps});
@@ -277,34 +279,6 @@ TEST(device_clock_test, an_adapter_without_a_clock_refuses_clock_and_timestamps)
     EXPECT_TRUE(rig.objects.holdings().none());
     EXPECT_EQ(rig.machine.adapter().complaints(), 0u);
   }
-}
-
-TEST(device_clock_test, a_refused_command_is_its_outcome) {
-  for (const opcode refused : {opcode::query_fw, opcode::query_hca}) {
-    verbs_rig rig(exact());
-    rig.machine.adapter().judge_commands([refused](opcode code, std::uint32_t) {
-      return model::command_verdict{.what = code == refused ? fate::refuse : fate::run};
-    });
-    device_clock clock_of;
-    clock_of.start(rig.adapter);
-    EXPECT_FALSE(rig.await(clock_of).ok());
-    EXPECT_EQ(clock_of.read(), 0u);
-    rig.machine.adapter().judge_commands({});
-    clock_of.restart();
-    clock_of.start(rig.adapter);
-    EXPECT_TRUE(rig.await(clock_of).ok());
-  }
-}
-
-TEST(device_clock_test, a_device_that_is_down_has_none) {
-  verbs_rig rig(exact());
-  ASSERT_TRUE(rig.objects.close().ok());
-  operation down;
-  rig.adapter.tear_down(down);
-  ASSERT_TRUE(rig.run([&] { return down.done(); }));
-  device_clock clock_of;
-  clock_of.start(rig.adapter);
-  EXPECT_TRUE(rig.await(clock_of).is(driver_error::bad_state));
 }
 
 /// The firmware says that the clock is at another place, or has another rate.
@@ -331,12 +305,10 @@ TEST(device_clock_test, a_place_that_is_not_mapped_is_a_bad_answer) {
       std::memcpy(to, image.data(), fw::bytes);
     };
     device_clock clock_of;
-    clock_of.start(rig.adapter);
-    const status s = rig.await(clock_of);
+    const status s = find(clock_of, rig);
     EXPECT_EQ(s.ok(), a.good) << a.bar << ", " << a.at;
     if (!a.good) {
       EXPECT_TRUE(s.is(transport_error::bad_reply));
-      EXPECT_EQ(clock_of.read(), 0u);
     }
     rig.machine.alter_adapter_write = {};
     rig.machine.adapter().judge_commands({});
@@ -358,9 +330,7 @@ TEST(device_clock_test, a_rate_of_zero_means_that_there_is_no_clock) {
     std::memcpy(to, image.data(), hca::bytes);
   };
   device_clock clock_of;
-  clock_of.start(rig.adapter);
-  EXPECT_TRUE(rig.await(clock_of).is(driver_error::unsupported));
-  EXPECT_EQ(clock_of.read(), 0u);
+  EXPECT_TRUE(find(clock_of, rig).is(driver_error::unsupported));
   rig.machine.alter_adapter_write = {};
   rig.machine.adapter().judge_commands({});
 }
