@@ -36,5 +36,6 @@ std::vector<test> refusal_tests();
 std::vector<test> window_tests();
 std::vector<test> group_tests();
 std::vector<test> receive_queue_tests();
+std::vector<test> extended_tests();
 
 }  // namespace programs

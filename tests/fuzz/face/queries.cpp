@@ -165,6 +165,7 @@ void program::call_unsupported(input& from) {
     case 5: {
       ibv_cq_init_attr_ex how{};
       how.cqe = 16;
+      how.wc_flags = IBV_WC_EX_WITH_CVLAN;
       return refuses(ibv_create_cq_ex(of, &how) == nullptr);
     }
     case 6: {
