@@ -209,6 +209,31 @@ static void set_catastrophic(Object *object, bool value, Error **errp)
     }
 }
 
+/* It reads as empty: what was raised is over. */
+static char *get_raise(Object *object, Error **errp)
+{
+    return g_strdup("");
+}
+
+static void set_raise(Object *object, const char *text, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+    char why[256];
+    bool raised;
+
+    if (!s->model) {
+        error_setg(errp, "mlx4: x-fault-raise can only be set while the "
+                   "machine runs");
+    } else if (mlx4_enter(s)) {
+        raised = freehca_model_raise_event(s->model, text, why, sizeof(why));
+        mlx4_leave(s);
+        if (!raised) {
+            error_setg(errp, "mlx4: x-fault-raise=%s: EVENT, EVENT:SUBTYPE or "
+                       "EVENT:SUBTYPE:PORT, where %s", text, why);
+        }
+    }
+}
+
 static bool get_removed(Object *object, Error **errp)
 {
     return MLX4(object)->removed;
@@ -314,6 +339,10 @@ void mlx4_faults_add_class_properties(ObjectClass *klass)
                                    set_removed);
     object_class_property_set_description(klass, "x-fault-removed",
         "on: as if pulled out without a word; off: plugged in again");
+    object_class_property_add_str(klass, "x-fault-raise", get_raise, set_raise);
+    object_class_property_set_description(klass, "x-fault-raise",
+        "raises an event, only while the machine runs: EVENT[:SUBTYPE[:PORT]], "
+        "as in fatal_warning or client_reregister");
     object_class_property_add_bool(klass, "x-fault-catastrophic",
                                    get_catastrophic, set_catastrophic);
     object_class_property_set_description(klass, "x-fault-catastrophic",

@@ -17,6 +17,7 @@ PROPERTIES_ALONE = {
     "x-fault-held-commands": "only while it runs",
     "x-fault-removed": "only while it runs",
     "x-fault-catastrophic": "only while it runs",
+    "x-fault-raise": "only while it runs",
     "counters": "to be read",
     "capture-errors": "to be read",
     "explanations": "to be read",

@@ -170,6 +170,10 @@ bool make(model::device& to, const record& r) {
   else if (r.name == "timer") to.on_timer();
   else if (r.name == "reset") to.reset();
   else if (r.name == "fail") to.fail();
+  else if (r.name == "raise_event")
+    to.raise_event({.type = static_cast<layouts::event_type>(of(r, "type")),
+                    .subtype = static_cast<std::uint8_t>(of(r, "subtype")),
+                    .port = static_cast<std::uint8_t>(port)});
   else if (r.name == "link_receive") to.link_receive(port, r.data.data(), r.data.size());
   else if (r.name == "link_has_room") to.link_has_room(port);
   else if (r.name == "plug_cable") to.plug_cable(port, of(r, "plugged") != 0);

@@ -78,6 +78,12 @@ std::string set_catastrophic(adapter& a, text t) {
   return "";
 }
 
+std::string raise_event(adapter& a, text t) {
+  std::array<char, 512> why;
+  if (freehca_model_raise_event(a.function.model(), t.c_str(), why.data(), why.size())) return "";
+  return fmt::format("EVENT, EVENT:SUBTYPE or EVENT:SUBTYPE:PORT, where {}", why.data());
+}
+
 std::string set_strict(adapter& a, text t) {
   if (std::string why = take_switch(a.how.model.strict, t); !why.empty()) return why;
   freehca_model_set_strict(a.function.model(), a.how.model.strict);
@@ -132,6 +138,8 @@ constexpr run_time_setting changeable[] = {
      set_held_commands},
     {"x-fault-removed", "on: as if pulled out without a word; off: plugged in again",
      [](const adapter& a) { return words(a.function.removed()); }, set_removed},
+    {"x-fault-raise", "raises an event: EVENT[:SUBTYPE[:PORT]]",
+     [](const adapter&) { return std::string(); }, raise_event},
     {"x-fault-catastrophic", "on: the adapter has an internal error, until it is reset",
      [](const adapter& a) { return words(freehca_model_failed(a.function.model())); },
      set_catastrophic},

@@ -31,6 +31,7 @@ std::uint16_t modifiers_of(opcode o) {
     case opcode::config_dev:
     case opcode::write_mcg:  // Linux mcg.c: 1 for promiscuous entries
     case opcode::virt_port_map:
+    case opcode::get_op_req:
       return 0x3;
     case opcode::mad_demux:
     case opcode::set_mcast_fltr:
@@ -59,7 +60,7 @@ std::uint16_t modifiers_of(opcode o) {
 bool chooses_operation(opcode o) {
   return o == opcode::mod_stat_cfg || o == opcode::modify_cq || o == opcode::mad_demux ||
          o == opcode::set_port || o == opcode::set_mcast_fltr || o == opcode::config_dev ||
-         o == opcode::virt_port_map || o == opcode::congestion_ctrl;
+         o == opcode::virt_port_map || o == opcode::congestion_ctrl || o == opcode::get_op_req;
 }
 
 system_state least_state_of(opcode o) {

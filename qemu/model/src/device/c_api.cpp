@@ -312,6 +312,16 @@ bool freehca_model_set_event_fault(freehca_model* model, const char* fault, char
   return true;
 }
 
+bool freehca_model_raise_event(freehca_model* model, const char* event, char* error,
+                               size_t error_bytes) {
+  raised_event wanted;
+  const char* why = parse_raised_event(event, wanted);
+  if (why == nullptr && !model->adapter.raise_event(wanted))
+    why = "an event queue must take events of this type";
+  if (why != nullptr && error_bytes != 0) std::snprintf(error, error_bytes, "%s", why);
+  return why == nullptr;
+}
+
 bool freehca_model_set_link_fault(freehca_model* model, unsigned port, const char* fault,
                                   char* error, size_t error_bytes) {
   link_faults wanted;

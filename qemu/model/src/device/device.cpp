@@ -12,6 +12,7 @@
 #include "basis/limits.hpp"
 #include "basis/recorder.hpp"
 #include "device/object_dump.hpp"
+#include "device/raised_events.hpp"
 #include "device/registers.hpp"
 #include "device/uar_window.hpp"
 #include "firmware/command_engine.hpp"
@@ -65,6 +66,7 @@ struct device::parts {
         queue_pairs(all),
         main_firmware(all),
         errors(all),
+        raised(all),
         engine(all, main_firmware),
         bar0(all, engine, main_firmware),
         bar2(all) {
@@ -104,6 +106,7 @@ struct device::parts {
     links.clear();
     context_memory.clear();
     uars.clear(work);
+    raised.clear();
     profile = {};
     bar0.clear();
     bar2.clear();
@@ -148,6 +151,7 @@ struct device::parts {
   transport queue_pairs;
   firmware main_firmware;
   diagnostics errors;
+  raised_events raised;
   command_engine engine;
   registers bar0;
   uar_window bar2;
@@ -296,6 +300,15 @@ void device::fail() {
   const recorded_call r(parts_->recording.get(), "fail", nothing);
   const call now(parts_->account);
   parts_->fail();
+}
+bool device::raise_event(const raised_event& event) {
+  const recorded_call r(parts_->recording.get(), "raise_event", [&](json_line& l) {
+    l.number("type", static_cast<unsigned>(event.type))
+        .number("subtype", event.subtype)
+        .number("port", event.port);
+  });
+  const call now(parts_->account);
+  return !parts_->failed && parts_->raised.raise(event);
 }
 bool device::failed() const {
   return parts_->failed;

@@ -146,6 +146,49 @@ const char* parse_event_fault(std::string_view text, event_judge& to) {
   return nullptr;
 }
 
+const char* parse_raised_event(std::string_view text, raised_event& to) {
+  using layouts::event_type;
+  using management = layouts::port_management_subtype;
+  constexpr auto of = [](auto subtype) { return static_cast<std::uint8_t>(subtype); };
+  constexpr struct {
+    std::string_view name;
+    event_type type;
+    std::uint8_t subtype;
+  } names[] = {
+      {"client_reregister", event_type::port_management_change, of(management::port_info)},
+      {"pkey_change", event_type::port_management_change, of(management::pkey_table)},
+      {"gid_change", event_type::port_management_change, of(management::guid_info)},
+      {"operation_required", event_type::operation_required, operation_of_multicast},
+      {"ecc_detect", event_type::ecc_detect, 0},
+      {"fatal_warning", event_type::fatal_warning, of(layouts::fatal_warning_subtype::temperature)},
+      {"recoverable_error", event_type::recoverable_error,
+       of(layouts::recoverable_error_subtype::bad_cable)},
+  };
+  raised_event wanted;
+  const std::string_view word = take_word(text);
+  for (const auto& known : names)
+    if (word == known.name) wanted = {known.type, known.subtype, 1};
+  if (wanted.type == event_type::none) {
+    const auto type = number(word, 1, any_event - 1);
+    if (!type)
+      return "an event is 'client_reregister', 'pkey_change', 'gid_change', 'operation_required', "
+             "'ecc_detect', 'fatal_warning', 'recoverable_error' or a type from 1 to 0x3f";
+    wanted.type = static_cast<event_type>(*type);
+  }
+  if (!text.empty()) {
+    const auto subtype = number(take_word(text), 0, 255);
+    if (!subtype) return "a subtype is a number from 0 to 255, or left out";
+    wanted.subtype = static_cast<std::uint8_t>(*subtype);
+  }
+  if (!text.empty()) {
+    const auto port = number(text, 0, 255);
+    if (!port) return "a port is a number from 0 to 255, or left out";
+    wanted.port = static_cast<std::uint8_t>(*port);
+  }
+  to = wanted;
+  return nullptr;
+}
+
 const char* parse_request_fault(std::string_view text, request_judge& to) {
   if (text.empty()) {
     to = {};

@@ -50,6 +50,8 @@ void check_capabilities(command_checks& is, const options& how,
   reported(!in.get<&l::mw_enable>() || offers(how, capability::memory_windows), "mw_enable");
   reported(!in.get<&l::checksum_enable>() || offers(how, capability::ipoib_checksum),
            "checksum_enable");
+  reported(!in.get<&l::recoverable_error_event>() || offers(how, capability::recoverable_errors),
+           "recoverable_error_event");
   reported(!in.get<&l::counters>() || offers(how, capability::interface_counters), "counters");
   reported(!in.get<&l::rss_ip_fragments>() || offers(how, capability::receive_side_scaling),
            "rss_ip_fragments");

@@ -146,6 +146,7 @@ std::uint64_t offered_ext_3_flags(const options& how) {
   using flag = layouts::dev_cap_ext_3_flag;
   return (counts_by_port(how.kind) ? all_of(flag::diag_per_port) : 0) |
          (offers(how, capability::vxlan) ? all_of(flag::vxlan_offloads) : 0) |
+         (offers(how, capability::recoverable_errors) ? all_of(flag::recoverable_error_event) : 0) |
          (offers(how, capability::traffic_classes) ? all_of(flag::ets_cfg) : 0);
 }
 

@@ -106,6 +106,24 @@ void infiniband_port::sl_to_vl_set() {
   post_management_change(plain(e));
 }
 
+bool infiniband_port::raise_management_change(port_management_subtype what) {
+  switch (what) {
+    case port_management_subtype::guid_info:
+      guids_set(0, 1);
+      return true;
+    case port_management_subtype::port_info:
+      port_info_set(managed_.info, true);
+      return true;
+    case port_management_subtype::pkey_table:
+      pkeys_set(0, 1);
+      return true;
+    case port_management_subtype::sl_to_vl_map:
+      sl_to_vl_set();
+      return true;
+  }
+  return false;
+}
+
 void infiniband_port::mkey_checked(const image<dr_smp>& request, bool passed) {
   image<port_info>& i = managed_.info;
   if (passed) {

@@ -41,6 +41,8 @@ class infiniband_port final : public port, private change_listener {
   void partner_lost();
 
   void pkey_violation(const packet* p);
+  /// Tells the host of a change that is none. False: there is no such subtype.
+  bool raise_management_change(layouts::port_management_subtype what);
   managed_port& managed() { return managed_; }
   const managed_port& managed() const { return managed_; }
 

@@ -33,6 +33,10 @@ class event_queues {
     return post(eqn, layouts::image<layouts::eqe>::from_bytes(e.data()));
   }
 
+  /// Has MAP_EQ chosen an EQ for this type of event?
+  bool takes(layouts::event_type type) const {
+    return static_cast<unsigned>(type) < types && of_type_[static_cast<unsigned>(type)] != nobody;
+  }
   /// Posts to the EQ that MAP_EQ chose for this type of event, which is set here; dropped silently,
   /// with false, when none is mapped.
   bool post_asynchronous(layouts::event_type type, layouts::image<layouts::eqe> e);

@@ -34,6 +34,13 @@ struct get_op_req {
 };
 static_assert(claimed<get_op_req>().sound);
 
+/// The same with the count of the multicast group's members.
+struct get_op_req_group : get_op_req {
+  static constexpr std::size_t bytes = 0x40;
+  bits members_count {0x24, 23,  0, "members_count"};
+};
+static_assert(claimed<get_op_req_group>().sound);
+
 /// VIRT_PORT_MAP (Linux 6.1 fw.c mlx4_virt2phy_port_map).
 struct virt_port_map {
   static constexpr std::size_t bytes = 8;

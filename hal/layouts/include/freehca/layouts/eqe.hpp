@@ -136,6 +136,27 @@ struct eqe_sl2vl_change : eqe {
   raw<8> sl2vl_table {0x08, "sl2vl_table"};  ///< a nibble per service level, 0 first
 };
 
+/// port_change and port_management_change: by which fields a driver learns what has changed.
+struct eqe_port_event : eqe {
+  bits port    {0x04,  7,  0, "port"};     ///< of port_management_change
+  bits block   {0x08, 31,  0, "block"};    ///< block_ptr of a table's subtype
+  bits changed {0x0c, 31,  0, "changed"};  ///< changed_attr, or tbl_entries_mask of a table
+  /// The port of port_change is in the upper four bits of `changed`.
+  static constexpr unsigned port_of_state_at = 28;
+  /// Reads a field from an entry, without a copy of it.
+  template <auto Field>
+  static std::uint32_t read(const image<eqe>& e) {
+    return load_be<std::uint32_t>(e.data() + row_of<Field>.offset) >> row_of<Field>.lo &
+           static_cast<std::uint32_t>(row_of<Field>.mask());
+  }
+  /// The port of either event, from 1.
+  static std::uint32_t port_of(const image<eqe>& e) {
+    return e.get<&eqe::event_type>() == layouts::event_type::port_change
+               ? read<&eqe_port_event::changed>(e) >> port_of_state_at
+               : read<&eqe_port_event::port>(e);
+  }
+};
+
 /// eq_overflow and local_catastrophic_error (illumos hermon_hw.h)
 enum class operational_error : std::uint8_t {
   eq_overflow = 1,
@@ -184,7 +205,7 @@ struct eqe_cable : eqe {
 static_assert(claimed<eqe_completion>().sound && claimed<eqe_qp>().sound && claimed<eqe_srq>().sound &&
               claimed<eqe_cq_error>().sound && claimed<eqe_command>().sound &&
               claimed<eqe_port_change>().sound && claimed<eqe_port_info_change>().sound &&
-              claimed<eqe_table_change>().sound && claimed<eqe_sl2vl_change>().sound &&
+              claimed<eqe_table_change>().sound && claimed<eqe_sl2vl_change>().sound && claimed<eqe_port_event>().sound &&
               claimed<eqe_operational_error>().sound && claimed<eqe_gpio>().sound &&
               claimed<eqe_comm_channel>().sound && claimed<eqe_mac_update>().sound &&
               claimed<eqe_flr>().sound && claimed<eqe_temperature>().sound && claimed<eqe_cable>().sound);

@@ -167,6 +167,13 @@ struct pma_mad : mad_rows, mad_status_rows {
   raw<192> data {0x40, "data"};
 };
 
+/// A question to the performance agent about a port. The byte is the same in all attributes that
+/// name a port.
+struct pma_port_mad : mad_rows, mad_status_rows {
+  static constexpr std::size_t bytes = mad_bytes;
+  bits port_select {0x40, 23, 16, "port_select"};
+};
+
 /// A vendor MAD of range 2.
 struct vendor_mad : mad_rows, mad_status_rows, rmpp_rows {
   static constexpr std::size_t bytes = mad_bytes;

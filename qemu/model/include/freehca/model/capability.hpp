@@ -50,14 +50,17 @@ enum class capability : std::uint8_t {
   traffic_classes,          ///< with shares and rates (ETS)
   congestion_notification,  ///< QCN
   default_sense,            ///< VPI ports are to be sensed before anything else
+  // Of every adapter.
+  recoverable_errors,  ///< the event "recoverable error"
 };
 
 /// What an adapter has only when options::with names it. Wake on LAN and congestion notification:
 /// the settings are kept, but nobody wakes the host, and nobody obeys a notification. Default sense
-/// is a setting of a card, not all of which have it.
+/// is a setting of a card, not all of which have it. Recoverable errors: no capture reports them,
+/// and the adapter raises none by itself.
 constexpr bool off_unless_asked(capability c) {
   return c == capability::wake_on_lan || c == capability::congestion_notification ||
-         c == capability::default_sense;
+         c == capability::default_sense || c == capability::recoverable_errors;
 }
 
 struct capability_name {
@@ -103,6 +106,7 @@ inline constexpr std::array capability_names{
     capability_name{capability::traffic_classes, "ets"},
     capability_name{capability::congestion_notification, "qcn"},
     capability_name{capability::default_sense, "default-sense"},
+    capability_name{capability::recoverable_errors, "recoverable-errors"},
 };
 
 class capability_set {

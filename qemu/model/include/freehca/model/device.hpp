@@ -14,6 +14,7 @@
 #include <freehca/model/link_faults.hpp>
 #include <freehca/model/options.hpp>
 #include <freehca/model/port_view.hpp>
+#include <freehca/model/raised_event.hpp>
 #include <freehca/model/reception.hpp>
 #include <freehca/model/remark.hpp>
 #include <freehca/model/request_fault.hpp>
@@ -71,6 +72,13 @@ class device {
   /// BAR0 tells it, and from then on nothing is answered, moved or raised, until a reset.
   void fail();
   bool failed() const;
+
+  /// Raises an event that an adapter in order does not raise, or not now: a warning, an error, a
+  /// required operation, a change of a port. Any type, subtype and port are allowed. Nothing else
+  /// changes: a port management change names the attributes as they are. Of the subtypes of tables
+  /// it names the first entry, and of port_info that clients must register again. False: no event
+  /// queue takes events of this type, or the adapter has failed.
+  bool raise_event(const raised_event& event);
 
   /// Bytes have arrived at port `port` (1-based) by its cable, as environment::link_send gave them
   /// at the other end: a packet, a link packet, or on an Ethernet port a frame, which who brings it
