@@ -81,6 +81,14 @@ PARTS = {
         "hca/src/port_addresses.cpp",
         "hca/src/kinds/roce_path.cpp",
     ],
+    "adapter events": [
+        f"{HCA}/adapter_monitor.hpp",
+        f"{HCA}/device_watch.hpp",
+        f"{HCA}/port_counters.hpp",
+        "hca/src/adapter_monitor.cpp",
+        "hca/src/port_counters.cpp",
+        "firmware_cmds/include/freehca/firmware_cmds/operation_request.hpp",
+    ],
     "Ethernet ports": [
         f"{HCA}/ethernet/*.hpp",
         "hca/src/ethernet/*.cpp",
@@ -107,7 +115,7 @@ NOT_IN_SMALLEST = (
     *("write_roce", "roce_path", "set_port_addresses", "vlan", "ethernet", "xrc_", "memory_window"),
     *("flow_rule", "device_managed", "promiscuous", "group_change", "change_queue_pair"),
     *("resizable", "replace_memory_region", "change_memory_region", "rss_"),
-    *("extended_completion_queue", "device_clock"),
+    *("extended_completion_queue", "device_clock", "adapter_monitor", "port_counters"),
 )
 # A string, a character, or a comment, whichever begins first; raw strings before plain ones.
 TOKEN = re.compile(

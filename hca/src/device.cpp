@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include <freehca/hca/device_watch.hpp>
 #include <freehca/layouts/register_map.hpp>
 
 namespace freehca {
@@ -66,19 +67,12 @@ void device::set_sinks(const event_sinks& to) {
 }
 
 void device::connect_events(event_context& e) {
-  e.device_ = {
-      this,
-      [](void* self, unsigned port) noexcept { static_cast<device*>(self)->ports_.changed(port); },
-      [](void* self, layouts::event_type what) noexcept {
-        static_cast<device*>(self)->take_condition(what);
-      },
-      nullptr};
   // All asynchronous events go to the first queue, even if an event owner has the object.
-  if (&e == &events_[0])
-    e.device_.relay = [](void* self, const layouts::image<layouts::eqe>& event) noexcept {
-      device& d = *static_cast<device*>(self);
-      return d.owners_.relay(d.control_.numbers, event);
-    };
+  if (&e != &events_[0]) return;
+  e.device_ = this;
+  e.asynchronous_ = [](device& d, const layouts::image<layouts::eqe>& event) noexcept {
+    return d.take_event(event);
+  };
 }
 
 void device::on_interrupt(unsigned vector) noexcept {
@@ -125,13 +119,28 @@ void device::fail(status why) {
 /// objects they named. Linux only writes a warning (6.1 eq.c mlx4_eq_int), but a program of this
 /// driver would wait for ever, so the device fails. After a memory error or a fatal warning, Linux
 /// and illumos continue with a line in the log, and so does this driver.
-void device::take_condition(layouts::event_type what) {
+bool device::take_event(const layouts::image<layouts::eqe>& event) {
   using layouts::event_type;
-  const bool memory = what == event_type::ecc_detect;
-  if (memory || what == event_type::fatal_warning)
-    return setup_.platform.log(
-        {memory ? log_topic::memory_error : log_topic::too_hot, severity::warning});
-  fail(what == event_type::eq_overflow ? transport_error::events_lost : transport_error::gone);
+  const event_type type = event.get<&layouts::eqe::event_type>();
+  if (watch_ != nullptr && watch_->event(*watch_, event)) return true;
+  switch (type) {
+    case event_type::port_change:
+    case event_type::port_management_change:
+      ports_.changed(layouts::eqe_port_event::port_of(event));
+      return true;
+    case event_type::ecc_detect:
+    case event_type::fatal_warning:
+      setup_.platform.log(
+          {type == event_type::ecc_detect ? log_topic::memory_error : log_topic::too_hot,
+           severity::warning});
+      return true;
+    case event_type::local_catastrophic_error:
+    case event_type::eq_overflow:
+      fail(type == event_type::eq_overflow ? transport_error::events_lost : transport_error::gone);
+      return true;
+    default:
+      return owners_.relay(control_.numbers, event);
+  }
 }
 
 void device::check_health(std::uint64_t now) {
@@ -143,7 +152,10 @@ void device::check_health(std::uint64_t now) {
 void device::refresh_ports(std::uint64_t now) {
   if (ports_.next_change() > now) return;
   const unsigned port = ports_.take_changed(now);
-  if (port != 0 && sinks_.port != nullptr) sinks_.port(sinks_.context, port);
+  if (port != 0) {
+    if (watch_ != nullptr) watch_->port_read(*watch_, port);
+    else if (sinks_.port != nullptr) sinks_.port(sinks_.context, port);
+  }
   if (state_ == device_state::up) ports_.read_next_changed(control_.commands, now);
 }
 

@@ -4,11 +4,6 @@
 
 namespace freehca {
 
-namespace {
-// The time between a failed read of a changed port and the next attempt. No source: chosen.
-constexpr std::uint64_t retry_interval = clock::milliseconds(100);
-}  // namespace
-
 layouts::port_type capabilities::link_layer(unsigned port) const {
   using l = layouts::query_port;
   const layouts::image<l>& answer = raw_port[port - 1];
@@ -89,13 +84,10 @@ unsigned device_ports::take_changed(std::uint64_t now) {
   if (reading_ == 0 || !query_.done()) return 0;
   const unsigned port = reading_;
   reading_ = 0;
-  const bool read = take(port).ok();
-  // The device reports a change only once. If the port could not be read, the driver reads it again
-  // later, but not at once. Otherwise it would send the query without end to a firmware that
-  // refuses it.
-  retry_at_ = read ? 0 : clock::after(now, retry_interval);
-  if (!read) stale_ |= 1u << port;
-  return read ? port : 0;
+  retry_at_ = 0;
+  if (take(port).ok()) return port;
+  read_later(port, now);
+  return 0;
 }
 
 void device_ports::forget() {

@@ -74,29 +74,13 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
                                  c.get<&layouts::eqe_command::out_param>());
       return;
     }
-    case event_type::port_change:
-    case event_type::port_management_change: {
-      // All subtypes of port_management_change have the port at the same offset.
-      const std::uint64_t port =
-          type == event_type::port_change
-              ? as_type<layouts::eqe_port_change>(e).get<&layouts::eqe_port_change::port>()
-              : as_type<layouts::eqe_table_change>(e).get<&layouts::eqe_table_change::port>();
-      if (device_.port != nullptr) device_.port(device_.context, static_cast<unsigned>(port));
-      return;
-    }
-    case event_type::local_catastrophic_error:
-    case event_type::eq_overflow:
-    case event_type::ecc_detect:
-    case event_type::fatal_warning:
-      if (device_.condition != nullptr) device_.condition(device_.context, type);
-      return;
     default:
       dispatch_to_object(e);
   }
 }
 
 void event_context::dispatch_to_object(const layouts::image<layouts::eqe>& e) {
-  if (device_.relay != nullptr && device_.relay(device_.context, e)) return;
+  if (asynchronous_ != nullptr && asynchronous_(*device_, e)) return;
   const event_type type = e.get<&layouts::eqe::event_type>();
   const event_subject subject = subject_of(e);
   switch (subject.of) {

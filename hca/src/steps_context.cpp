@@ -11,6 +11,8 @@
 #include <freehca/hal/fields.hpp>
 #include <freehca/layouts/bit_operations.hpp>
 
+#include <freehca/hca/device_watch.hpp>
+
 #include "steps.hpp"
 
 namespace freehca {
@@ -156,6 +158,7 @@ status device::steps::init_hca(device& d) {
   const unsigned log_uars =
       static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
   in.set<&l::log_max_uars>(log_uars > 15 ? 15 : log_uars).set<&l::uar_page_sz>(0);
+  if (d.watch_ != nullptr) d.watch_->prepare(*d.watch_, d.capabilities_, in);
   FREEHCA_TRY(tell_tables(d, in));
   return d.sequence_.send_with_effect(over, d.sequence_.partly);
 }

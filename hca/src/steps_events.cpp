@@ -9,6 +9,8 @@
 #include <freehca/firmware_cmds/nop.hpp>
 #include <freehca/layouts/bit_operations.hpp>
 
+#include <freehca/hca/device_watch.hpp>
+
 #include "steps.hpp"
 
 namespace freehca {
@@ -136,9 +138,10 @@ std::uint64_t device::steps::event_mask(const device& d) {
       mask |= bit(t);
     return mask;
   }();
+  const std::uint64_t watched = d.watch_ != nullptr ? d.watch_->events : 0;
   if (d.capabilities_.has(layouts::dev_cap_flag::port_management_change_event))
-    return always | bit(type::port_management_change);
-  return always;
+    return always | watched | bit(type::port_management_change);
+  return always | watched;
 }
 
 status device::steps::map_events(device& d) {

@@ -28,6 +28,8 @@ class Feature(typing.NamedTuple):
 INTERNAL = "none: only the firmware and the driver see it"
 NO_VERB = "none: libibverbs has no such function"
 NO_DRIVER_EVENT = "none: the modelled adapter does not raise it when it works as it should"
+NO_RAISED_EVENT_OVER_VFIO = "none: no case raises such an event under our driver"
+RAISED_EVENTS = "guest linux_raised_events"
 REGISTERS = ("none: it uses registers and no command",)
 EVERY_COMMAND = "every_command.refused_with_every_status_is_undone_at_once"
 TAKES_OVER = "guest driver_change_flr_off"
@@ -150,14 +152,23 @@ FEATURES = (
             "none: no program of others here loses an event",
             ("event completion command_completion",)),
     Feature("event_queue_overflow", "An event queue that was full fails the device.",
-            "conditions.of_an_event_queue_that_was_full_ends_everything", NO_DRIVER_EVENT,
+            "monitored.a_full_event_queue_is_reported_and_fails_the_device", NO_DRIVER_EVENT,
             NO_DRIVER_EVENT, ("event eq_overflow",)),
     Feature("catastrophic_event", "The event of an internal error fails the device.",
             "conditions.of_an_event_queue_that_was_full_ends_everything", NO_DRIVER_EVENT,
             NO_DRIVER_EVENT, ("event local_catastrophic_error",)),
-    Feature("device_warnings", "Memory errors and heat are logged, and the device stays up.",
-            "conditions.of_an_event_queue_that_was_full_ends_everything", NO_DRIVER_EVENT,
-            NO_DRIVER_EVENT, ("event ecc_detect fatal_warning",)),
+    Feature("device_warnings",
+            "Memory errors and heat are logged, reported and counted, and the device stays up.",
+            "monitored.warnings_are_reported_and_counted_and_the_device_stays_up",
+            NO_RAISED_EVENT_OVER_VFIO, RAISED_EVENTS, ("event ecc_detect fatal_warning",)),
+    Feature("recoverable_errors", "A bad or unsupported cable is reported.",
+            "with_recoverable_errors.a_bad_cable_is_reported", NO_RAISED_EVENT_OVER_VFIO,
+            "none: the device of QEMU does not report the capability",
+            ("event recoverable_error",)),
+    Feature("required_operations", "An operation that the firmware requires is answered.",
+            "monitored.operations_that_the_firmware_requires_are_answered",
+            NO_RAISED_EVENT_OVER_VFIO, RAISED_EVENTS,
+            ("event operation_required", "command get_op_req")),
     Feature("reset_ends_requests", "A reset ends each posted request once, with its cause.",
             "request_end.a_teardown_ends_what_was_posted_in_its_order", "hcactl_threads", NO_VERB,
             REGISTERS),
@@ -169,6 +180,17 @@ FEATURES = (
     Feature("port_attributes_change", "A port that a subnet manager changes later is read again.",
             "port_events.a_manager_that_comes_after_bring_up_is_seen", "programs_over_vfio",
             "guest programs_over_vfio", ("event port_management_change",)),
+    Feature("port_changes_told_apart",
+            "Client re-registration and changes of LID, subnet manager, GIDs, P_Keys and lanes are "
+            "reported one by one.",
+            "monitored.clients_that_must_register_again_are_told", NO_RAISED_EVENT_OVER_VFIO,
+            RAISED_EVENTS, ("event port_management_change",)),
+    Feature("tables_follow_events", "Blocks of the GUID and P_Key tables that change are read again.",
+            "monitored.tables_that_have_changed_are_read_again", NO_RAISED_EVENT_OVER_VFIO,
+            RAISED_EVENTS, ("event port_management_change", "command mad_ifc")),
+    Feature("port_counters", "The 64-bit counters of an InfiniBand port are read.",
+            "port_counters_test.of_64_bits_are_read", "none: no program over VFIO reads them",
+            NO_VERB, ("command mad_ifc",)),
     Feature("ethernet_refused", "An Ethernet port is refused as a path, before any command.",
             "ethernet_port.is_refused_as_a_path_of_queue_pairs_and_addresses",
             NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,

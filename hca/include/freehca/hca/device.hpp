@@ -27,6 +27,7 @@
 
 namespace freehca {
 
+struct device_watch;
 namespace layouts {
 struct init_hca;
 }
@@ -259,6 +260,7 @@ class device {
   friend class device_clock;
   friend class set_port_type;
   friend class verbs;
+  friend class adapter_monitor;
 
   /// An area of memory that is lent to the firmware as a whole: its own area, or the auxiliary
   /// area.
@@ -301,7 +303,7 @@ class device {
             sequence_.way() != device_sequence::course::reset && control_.commands.failure().ok());
   }
   void check_health(std::uint64_t now);
-  void take_condition(layouts::event_type what);
+  bool take_event(const layouts::image<layouts::eqe>& event);
   void refresh_ports(std::uint64_t now);
   void connect_events(event_context& e);
   /// Returns the interrupt vector of an event queue. Queue 0 is the asynchronous one.
@@ -328,6 +330,7 @@ class device {
   event_context events_[1 + budget::most_completion_event_queues];
   event_sinks sinks_{};
   unsigned completion_contexts_ = 0;
+  device_watch* watch_ = nullptr;
 
   context_request requests_[context_groups];
   guid_query guid_query_;

@@ -65,6 +65,15 @@ class device_ports {
     if (port - 1 < count_ && (is_infiniband(port) || attributes(port).ethernet_mtu != 0))
       stale_ |= 1u << port;
   }
+  /// Reads the port again after a pause, because a part of it could not be read. The device reports
+  /// a change only once. Without the pause the driver would send the query without end to a
+  /// firmware that refuses it.
+  void read_later(unsigned port, std::uint64_t now) {
+    // No source: chosen.
+    constexpr std::uint64_t pause = clock::milliseconds(100);
+    stale_ |= 1u << port;
+    retry_at_ = clock::after(now, pause);
+  }
   void read_next_changed(channel& commands, std::uint64_t now);
   /// Returns the changed port that was read successfully since the last call, or 0. If a read
   /// failed, the port is read again later.

@@ -16,6 +16,7 @@
 
 namespace freehca {
 
+class device;
 struct object_event;
 
 /// One event queue with its interrupt vector. The device creates and destroys it. One owner thread
@@ -63,15 +64,9 @@ class event_context {
  private:
   friend class device;
   friend class verbs;
-  struct internal_sinks {
-    void* context = nullptr;
-    void (*port)(void* context, unsigned port) noexcept = nullptr;
-    /// An event about the device itself, not about an object or a port.
-    void (*condition)(void* context, layouts::event_type what) noexcept = nullptr;
-    /// Returns true if another owner has the object of the event. That owner then receives the
-    /// event.
-    bool (*relay)(void* context, const layouts::image<layouts::eqe>& event) noexcept = nullptr;
-  };
+  /// Returns true if the event concerns the device, a port, or an object of another owner, who then
+  /// receives it. Null for a completion event queue, to which no asynchronous event goes.
+  using asynchronous_sink = bool(device& to, const layouts::image<layouts::eqe>& event) noexcept;
 
   /// `commands` is null for a completion event queue. Errors: driver_error::bad_argument from
   /// queues::eq::open().
@@ -89,7 +84,8 @@ class event_context {
   queues::eq ring_;
   channel* commands_ = nullptr;
   event_sinks sinks_;
-  internal_sinks device_;
+  device* device_ = nullptr;
+  asynchronous_sink* asynchronous_ = nullptr;
   event_statistics statistics_;
   interrupt_count<> interrupts_;
   bool armed_ = true;                // the device interrupts at the next event, or has done so
