@@ -111,6 +111,8 @@ void engine::tear_down() {
   static_cast<void>(finish(down));
 }
 
+engine::engine() : monitor_(monitor_receivers(*this)) {}
+
 status engine::open(std::string& why) {
   host_ = host::open(why);
   if (host_ == nullptr) return driver_error::no_resource;
@@ -146,6 +148,7 @@ status engine::bring_up() {
   object_storage_ = reserve(object_bytes);
   if (device_storage_ == nullptr || object_storage_ == nullptr) return driver_error::no_memory;
   FREEHCA_TRY(device_.open(setup));
+  FREEHCA_TRY(monitor_.start(device_));
   operation up;
   device_.bring_up(up);
   FREEHCA_TRY(finish(up));
@@ -194,6 +197,25 @@ status engine::read_tables(unsigned port, port_tables& to) {
       to.pkeys.push_back(keys.pkey(i));
   }
   return {};
+}
+
+void engine::take_table(unsigned port, port_change what, unsigned block, const subnet_query& read) {
+  // Blocks that change while the tables are read for the first time are read twice.
+  if (!is_port(port)) return;
+  port_tables& to = ports_[port - 1];
+  using guids = layouts::guid_info;
+  using pkeys = layouts::pkey_table;
+  if (what == port_change::guids) {
+    const auto from = read.attribute<guids>();
+    for (unsigned i = 0; i < layouts::guids_per_block; ++i)
+      if (const std::size_t at = block * layouts::guids_per_block + i; at < to.guids.size())
+        to.guids[at] = layouts::load_be<std::uint64_t>(from.bytes_of<&guids::guids>() + 8 * i);
+  } else {
+    const auto from = read.attribute<pkeys>();
+    for (unsigned i = 0; i < layouts::pkeys_per_block; ++i)
+      if (const std::size_t at = block * layouts::pkeys_per_block + i; at < to.pkeys.size())
+        to.pkeys[at] = layouts::load_be<std::uint16_t>(from.bytes_of<&pkeys::pkeys>() + 2 * i);
+  }
 }
 
 void engine::run() {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <freehca/hca/adapter_monitor.hpp>
 #include <freehca/hca/device.hpp>
 #include <freehca/hca/device_clock.hpp>
 #include <freehca/hca/every_kind.hpp>
@@ -123,7 +124,7 @@ class engine {
   /// adapter is the parent's, or the device was taken down.
   bool dead() const { return dead_.load(std::memory_order_relaxed); }
 
-  /// The tables of a port, which do not change while the adapter is up.
+  /// The tables of a port. Those of an Ethernet port do not change while the adapter is up.
   struct port_tables {
     std::vector<std::uint64_t> guids;  ///< of an InfiniBand port
     std::vector<std::uint16_t> pkeys;
@@ -137,9 +138,11 @@ class engine {
   const port_tables& port(std::uint32_t number) const { return ports_[number - 1]; }
   /// For the host, in prepare_ports(): the tables of an Ethernet port.
   void set_tables(std::uint32_t number, port_tables to) { ports_[number - 1] = std::move(to); }
+  /// For the events: a block of a table of an InfiniBand port was read again.
+  void take_table(unsigned port, port_change what, unsigned block, const subnet_query& read);
 
  private:
-  engine() = default;
+  engine();
   status open(std::string& why);
   status bring_up();
   status read_tables();
@@ -155,6 +158,7 @@ class engine {
   std::byte* object_storage_ = nullptr;
   std::vector<port_tables> ports_;
   device device_;
+  adapter_monitor monitor_;  // ends before the device
   verbs objects_;
   multicast_table_handle groups_;
   device_clock clock_;

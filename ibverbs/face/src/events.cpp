@@ -82,14 +82,29 @@ void to_all(const ibv_async_event& event) {
   for (open_context* const context : contexts) context->asynchronous->push(event);
 }
 
-void on_port(void*, unsigned port) noexcept {
-  engine* const here = engine::present();
-  if (here == nullptr) return;
+void on_port(void* of, unsigned port, std::uint32_t changes) noexcept {
+  auto& here = *static_cast<engine*>(of);
+  if (engine::present() != &here) return;
   ibv_async_event event{};
   event.element.port_num = static_cast<int>(port);
-  event.event_type =
-      here->hardware().port(port).active() ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR;
-  to_all(event);
+  const auto send = [&event](ibv_event_type type) {
+    event.event_type = type;
+    to_all(event);
+  };
+  if (has(changes, port_change::state))
+    send(here.hardware().port(port).active() ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+  if (has(changes, port_change::lid)) send(IBV_EVENT_LID_CHANGE);
+  if (has(changes, port_change::sm_lid) || has(changes, port_change::sm_sl))
+    send(IBV_EVENT_SM_CHANGE);
+  if (has(changes, port_change::guids) || has(changes, port_change::subnet_prefix))
+    send(IBV_EVENT_GID_CHANGE);
+  if (has(changes, port_change::pkeys)) send(IBV_EVENT_PKEY_CHANGE);
+  if (has(changes, port_change::client_reregister)) send(IBV_EVENT_CLIENT_REREGISTER);
+}
+
+void on_table(void* of, unsigned port, port_change what, unsigned block,
+              const subnet_query& read) noexcept {
+  static_cast<engine*>(of)->take_table(port, what, block, read);
 }
 
 void on_failure(void*, status) noexcept {
@@ -149,9 +164,12 @@ verbs_events event_receivers() {
   to.cq_error = on_cq_error;
   to.qp = on_pair;
   to.srq = on_shared;
-  to.port = on_port;
   to.device_failed = on_failure;
   return to;
+}
+
+monitor_sinks monitor_receivers(engine& of) {
+  return {.context = &of, .table = on_table, .port = on_port};
 }
 
 void add_context(open_context& context) {

@@ -10,6 +10,8 @@ namespace freehca::ibverbs {
 
 /// The receivers of the driver's events, which put them into the queues of channels and contexts.
 verbs_events event_receivers();
+/// What the adapter_monitor of the engine reports to: events of ports, and their tables.
+monitor_sinks monitor_receivers(engine& of);
 
 /// Registers an open context for events that concern the port or the device.
 void add_context(open_context& context);
