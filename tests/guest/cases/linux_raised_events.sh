@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Events that an adapter in order does not raise, raised one by one under Linux's driver: it reads of
-# each what the model meant, answers a required operation, and goes on.
+# Events that an adapter in order does not raise, raised one by one under Linux's driver. It reads
+# of each what the model meant, answers a required operation, and goes on.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
@@ -17,7 +17,7 @@ raised() {
   say "$1: $(dmesg | grep "$2" | tail -n 1)"
 }
 
-answers() { [ "$(host get operations_$1)" = "$2" ]; }
+answers() { [ "$(host get "operations_$1")" = "$2" ]; }
 
 linux_up
 # The lines of the events are of level warn and err: no check of the log.
@@ -30,7 +30,7 @@ host set x-fault-raise operation_required || fail "operation_required"
 wait_for 10 answers done 1 || fail "Linux has not answered the required operation"
 # IPoIB and the agents hear of these; the kernel says nothing at its usual level.
 for event in client_reregister pkey_change gid_change client_reregister:0x15:2; do
-  host set x-fault-raise $event || fail "$event"
+  host set x-fault-raise "$event" || fail "$event"
 done
 # Nobody asks for it without the capability.
 host set x-fault-raise recoverable_error && fail "recoverable_error was raised"
