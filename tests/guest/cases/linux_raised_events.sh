@@ -27,7 +27,7 @@ raised ecc_detect:3 "Unhandled event 0e(03)"
 raised operation_required:0x11 "Bad type for required operation"
 wait_for 10 answers refused 1 || fail "Linux has not answered the operation of an unknown type"
 host set x-fault-raise operation_required || fail "operation_required"
-wait_for 10 answers done 1 || fail "Linux has not answered the required operation"
+wait_for 10 answers "done" 1 || fail "Linux has not answered the required operation"
 # IPoIB and the agents hear of these; the kernel says nothing at its usual level.
 for event in client_reregister pkey_change gid_change client_reregister:0x15:2; do
   host set x-fault-raise "$event" || fail "$event"
