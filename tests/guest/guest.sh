@@ -115,7 +115,12 @@ for list in "${packages[@]}"; do
   tools+=("$FREEHCA_CACHE/guest/tools-$key")
   tools_made_of+=("${tools[-1]}" "$list")
 done
-kernel_key=$({ echo "$release $kernel_version"; cd "$here" && files_key modules.txt kernel.sh image_modules.py vmlinux.py cpio.py "${apt[@]}"; } | key_of)
+kernel_made_of=(modules.txt kernel.sh image_modules.py vmlinux.py cpio.py "${apt[@]}")
+if [[ -n $kernel_version && -r $here/kernels/$kernel_version.config ]]; then
+  kernel_made_of+=(source_kernel.sh "kernels/$kernel_version.config")
+  need guest_kernel
+fi
+kernel_key=$({ echo "$release $kernel_version"; cd "$here" && files_key "${kernel_made_of[@]}"; } | key_of)
 kernel=$FREEHCA_CACHE/guest/kernel-$kernel_key
 for part in "$kernel" "${tools[@]}"; do
   [[ ! -e $part ]] || continue

@@ -5,7 +5,8 @@
 # vmlinux, modules.cpio and release.txt.
 # Without VERSION: the kernel of the release. With it (say 6.12 or 6.1.0-37): the newest Debian
 # kernel whose version begins so, from the release, its backports or a later release. With
-# SUITE/VERSION (bookworm-backports/6.12): from that suite alone.
+# SUITE/VERSION (bookworm-backports/6.12): from that suite alone. With the name of a file of kernels
+# (iommufd): built from source, see source_kernel.sh.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/guest
 # shellcheck source=dev.d/console.sh
@@ -17,6 +18,9 @@ here=$FREEHCA_ROOT/tests/guest
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
 folder=$1 release=$2 version=${3:-} suite=''
+if [[ -n $version && -r $here/kernels/$version.config ]]; then
+  exec "$here/source_kernel.sh" "$@"
+fi
 [[ $version != */* ]] || { suite=${version%%/*} version=${version#*/}; }
 scratch=$folder.scratch.$$
 trap 'rm -rf "$scratch"' EXIT

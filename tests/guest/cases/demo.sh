@@ -5,6 +5,7 @@
 # model counted what the driver says it did.
 # program: hcactl
 # options: --driver vfio --env MESSAGES=4 --file tests/guest/demo.sh:/guest/demo.sh
+# again: iommufd long --kernel iommufd
 . /usr/lib/guest/lib.sh
 
 sh /guest/demo.sh >/run/demo 2>&1 || { cat /run/demo; fail "the demo"; }

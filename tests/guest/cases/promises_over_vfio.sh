@@ -10,6 +10,7 @@
 # options: --file build/host/ibverbs/libfreehca-verbs-vfio.so:/usr/lib/freehca/libfreehca-verbs-vfio.so
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # mostly: waits
+# again: iommufd long --kernel iommufd
 # timeout: 300
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
