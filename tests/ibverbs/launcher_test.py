@@ -127,6 +127,21 @@ class Becomes(Launcher):
         self.assertEqual(values["FREEHCA_COUNTERS"], str(counters))
         self.assertEqual(self.values("--device", "vfio:03:00.0")["FREEHCA_DEVICE"], "vfio:03:00.0")
 
+    def test_door_and_pages_are_for_functions_over_vfio(self):
+        device = ("--device", "vfio:03:00.0")
+        values = self.values(*device, "--door", "iommufd", "--pages", "huge")
+        self.assertEqual((values["FREEHCA_DOOR"], values["FREEHCA_PAGES"]), ("iommufd", "huge"))
+        values = self.values(*device)
+        self.assertNotIn("FREEHCA_DOOR", values)
+        self.assertNotIn("FREEHCA_PAGES", values)
+        for option, value in (("--door", "group"), ("--pages", "huge")):
+            self.expect_refusal(
+                USAGE_ERROR, option, "--device", words=[option, value, "--", "true"]
+            )
+        for option in ("--door", "--pages"):
+            words = [*device, option, "window", "--", "true"]
+            self.expect_refusal(USAGE_ERROR, option, "window", words=words)
+
     def test_link_and_address_become_variables(self):
         for address in ("10.1.2.3", "fd00::1", "2001:db8::10.0.0.1"):
             values = self.values("--link", "roce", "--ip", address)

@@ -24,6 +24,13 @@ fake_vfio* now = nullptr;
 constexpr std::uint64_t configuration_at = 0, bar0_at = 1 << 20, bar2_at = 2 << 20,
                         region_bytes = 1 << 20, file_bytes = 3 << 20;
 
+// The number of an I/O address space.
+constexpr std::uint32_t address_space = 5;
+
+bool is(const char* path, const char* other) {
+  return std::strcmp(path, other) == 0;
+}
+
 }  // namespace
 
 fake_vfio::fake_vfio()
@@ -42,18 +49,20 @@ fake_vfio::~fake_vfio() {
   munmap(seen_, sizeof(shared_state));
 }
 
-vfio_host::pci_function fake_vfio::function() {
+vfio_host::pci_function fake_vfio::function(vfio_host::door way) {
   vfio_host::pci_function f;
   f.address = *vfio_host::parse_pci_address("0000:03:00.0");
   f.vendor = 0x15b3;
   f.device = 0x1003;
   f.driver = "vfio-pci";
   f.group = 7;
+  if (way != vfio_host::door::group) f.character_device = "vfio3";
   return f;
 }
 
-std::unique_ptr<vfio_host::vfio_device> fake_vfio::open() {
-  auto opened = vfio_host::vfio_device::open(function(), 4096);
+std::unique_ptr<vfio_host::vfio_device> fake_vfio::open(vfio_host::door way,
+                                                        vfio_host::memory_pages pages) {
+  auto opened = vfio_host::vfio_device::open(function(way), 4096, {way, pages});
   if (!opened) {
     ADD_FAILURE() << opened.error().message;
     return nullptr;
@@ -76,6 +85,11 @@ int fake_vfio::new_file(std::uint64_t bytes) {
 }
 
 int fake_vfio::open_path(const char* path) {
+  if (is(path, "/dev/iommu")) return iommufd_ = new_file(0);
+  if (is(path, "/dev/vfio/devices/vfio3")) {
+    bound_ = attached_ = false;
+    return function_ = new_file(file_bytes);
+  }
   return std::strncmp(path, "/dev/vfio/", 10) == 0 ? new_file(0) : -1;
 }
 
@@ -89,10 +103,15 @@ void fake_vfio::closed(int descriptor) {
   std::erase(files_, descriptor);
   if (descriptor == function_) {
     function_ = -1;
+    bound_ = attached_ = false;
     seen_->armed = 0;
     notices_.clear();
   }
-  // A group keeps its container.
+  if (descriptor == iommufd_) {
+    iommufd_ = -1;
+    has_space_ = false;
+  }
+  // A group keeps its container, and a character device its iommufd.
   if (files_.empty()) maps_.clear();
 }
 
@@ -123,8 +142,12 @@ int fake_vfio::get_iommu_info(void* argument) {
   std::memset(&capability, 0, sizeof capability);
   capability.header = {VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, 1, 0};
   capability.nr_iovas = static_cast<std::uint32_t>(ranges.size());
-  // A capability that the host does not know comes first.
-  const vfio_info_cap_header other{0xfff0, 1, sizeof info + sizeof other};
+  // A capability that the host does not know comes first, or that of the mappings.
+  vfio_iommu_type1_info_dma_avail other{};
+  other.header = {
+      static_cast<std::uint16_t>(tells_mappings ? VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL : 0xfff0), 1,
+      sizeof info + sizeof other};
+  other.avail = mappings;
   std::vector<std::byte> answer(sizeof info + sizeof other + sizeof capability);
   std::memcpy(answer.data() + sizeof info, &other, sizeof other);
   std::memcpy(answer.data() + sizeof info + sizeof other, &capability, sizeof capability);
@@ -157,9 +180,33 @@ int fake_vfio::set_interrupts(const vfio_irq_set& set) {
     errno = EINVAL;
     return -1;
   }
+  if (set.count > granted && refuses_more) {
+    errno = ENOSPC;
+    return -1;
+  }
   // Linux 6.1 vfio_pci_intrs.c, vfio_msi_enable: how many there are, and none is armed.
   if (set.count > granted) return static_cast<int>(granted);
   seen_->armed = set.count;
+  return 0;
+}
+
+bool fake_vfio::is_allowed(std::uint64_t iova, std::uint64_t last) const {
+  if (ranges.empty()) return last < 0xfee00000 || iova >= 0xfef00000;
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const auto& r) { return r.first <= iova && last <= r.last; });
+}
+
+// Both doors pin the pages with the rights of the process.
+int fake_vfio::add_mapping(std::uint64_t iova, std::uint64_t memory, std::uint64_t bytes,
+                           bool write) {
+  const auto* const at =
+      reinterpret_cast<const void*>(memory);  // NOLINT(performance-no-int-to-ptr)
+  if (!process_memory::rights_to(at, bytes).allow(write)) {
+    errno = EFAULT;
+    return -1;
+  }
+  maps_[iova] = {memory, bytes, write};
+  ++seen_->mapped;
   return 0;
 }
 
@@ -169,26 +216,108 @@ int fake_vfio::map(const vfio_iommu_type1_dma_map& what) {
   const bool has_room = std::none_of(maps_.begin(), maps_.end(), [&](const auto& m) {
     return m.first <= last && what.iova < m.first + m.second.bytes;
   });
-  const bool is_allowed = ranges.empty()
-                              ? last < 0xfee00000 || what.iova >= 0xfef00000
-                              : std::any_of(ranges.begin(), ranges.end(), [&](const auto& r) {
-                                  return r.first <= what.iova && last <= r.last;
-                                });
-  if (!has_room || !is_allowed || maps_.size() >= mappings) {
-    errno = !has_room ? EEXIST : !is_allowed ? EINVAL : ENOSPC;
+  const bool allowed = is_allowed(what.iova, last);
+  if (!has_room || !allowed || maps_.size() >= mappings) {
+    errno = !has_room ? EEXIST : !allowed ? EINVAL : ENOSPC;
     return -1;
   }
-  // vaddr_get_pfns() pins the pages with the rights of the process.
-  const bool write = (what.flags & VFIO_DMA_MAP_FLAG_WRITE) != 0;
-  const auto* const memory =
-      reinterpret_cast<const void*>(what.vaddr);  // NOLINT(performance-no-int-to-ptr)
-  if (!process_memory::rights_to(memory, what.size).allow(write)) {
-    errno = EFAULT;
+  return add_mapping(what.iova, what.vaddr, what.size, (what.flags & VFIO_DMA_MAP_FLAG_WRITE) != 0);
+}
+
+// Linux 6.12 drivers/iommu/iommufd: ioas.c, iommufd_ioas_map; io_pagetable.c, iopt_check_iova.
+int fake_vfio::map_in_address_space(const vfio_host::iommufd::map_request& what) {
+  using namespace vfio_host::iommufd;
+  const std::uint64_t last = what.iova + what.length - 1;
+  const bool has_room = std::none_of(maps_.begin(), maps_.end(), [&](const auto& m) {
+    return m.first <= last && what.iova < m.first + m.second.bytes;
+  });
+  if (what.reserved != 0 || (what.flags & ~(map_fixed_iova | map_writeable | map_readable)) != 0)
+    errno = EOPNOTSUPP;
+  else if ((what.flags & map_readable) == 0 || (what.flags & map_fixed_iova) == 0) errno = EINVAL;
+  else if (what.ioas_id != address_space || !has_space_) errno = ENOENT;
+  else if (what.iova % alignment != 0 || (attached_ && !is_allowed(what.iova, last)))
+    errno = EINVAL;
+  else if (!has_room) errno = EEXIST;
+  else return add_mapping(what.iova, what.user_va, what.length, (what.flags & map_writeable) != 0);
+  return -1;
+}
+
+// iopt_unmap_iova_range: no mapping may stand across an end of the range. One at least is in it.
+int fake_vfio::unmap_in_address_space(vfio_host::iommufd::unmap_request& what) {
+  vfio_iommu_type1_dma_unmap same{};
+  same.iova = what.iova;
+  same.size = what.length;
+  if (what.ioas_id != address_space || !has_space_ || unmap(same) != 0 || same.size == 0) {
+    errno = ENOENT;
     return -1;
   }
-  maps_[what.iova] = {what.vaddr, what.size, write};
-  ++seen_->mapped;
+  what.length = same.size;
   return 0;
+}
+
+// ioas.c, iommufd_ioas_iova_ranges. An address space without devices allows every address.
+int fake_vfio::get_ranges(vfio_host::iommufd::ranges_request& what) {
+  if (what.ioas_id != address_space || !has_space_) {
+    errno = ENOENT;
+    return -1;
+  }
+  std::vector<vfio_host::iova_range> all{{0, ~std::uint64_t{0}}};
+  if (attached_)
+    all = ranges.empty() ? decltype(all){{0, 0xfedfffff}, {0xfef00000, 1ull << 40}} : ranges;
+  const std::uint32_t room = what.num_iovas;
+  what.num_iovas = static_cast<std::uint32_t>(all.size());
+  what.out_iova_alignment = alignment;
+  if (growing > 0) {
+    --growing;
+    what.num_iovas = room + 1;
+  }
+  auto* const to =
+      reinterpret_cast<vfio_host::iommufd::range*>(  // NOLINT(performance-no-int-to-ptr)
+          what.allowed_iovas);
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(room, all.size()); ++i)
+    to[i] = {all[i].first, all[i].last};
+  if (what.num_iovas <= room) return 0;
+  errno = EMSGSIZE;
+  return -1;
+}
+
+int fake_vfio::ioctl_of_iommufd(unsigned long request, void* argument) {
+  using namespace vfio_host::iommufd;
+  switch (request) {
+    case ioas_alloc:
+      has_space_ = true;
+      static_cast<alloc_request*>(argument)->out_ioas_id = address_space;
+      return 0;
+    case ioas_iova_ranges:
+      return get_ranges(*static_cast<ranges_request*>(argument));
+    case ioas_map:
+      return map_in_address_space(*static_cast<const map_request*>(argument));
+    case ioas_unmap:
+      return unmap_in_address_space(*static_cast<unmap_request*>(argument));
+    case bind_iommufd: {
+      auto& what = *static_cast<bind_request*>(argument);
+      // device_cdev.c, vfio_df_ioctl_bind_iommufd.
+      if (what.argsz < sizeof what || what.flags != 0 || what.iommufd != iommufd_ || bound_) break;
+      bound_ = true;
+      what.out_devid = 1;
+      return 0;
+    }
+    case attach_pt: {
+      auto& what = *static_cast<attach_request*>(argument);
+      if (what.argsz < sizeof what || what.flags != 0 || !bound_ || attached_) break;
+      if (what.pt_id != address_space || !has_space_) {
+        errno = ENOENT;
+        return -1;
+      }
+      attached_ = true;
+      what.pt_id = address_space + 1;  // that of the page table that the kernel made
+      return 0;
+    }
+    default:
+      ADD_FAILURE() << "an ioctl that is not known here: " << request;
+  }
+  errno = EINVAL;
+  return -1;
 }
 
 // vfio_dma_do_unmap: a range that cuts a mapping is refused. All others are unmapped that it has.
@@ -212,8 +341,14 @@ int fake_vfio::unmap(vfio_iommu_type1_dma_unmap& what) {
 }
 
 // What structures have and what they mean: Linux include/uapi/linux/vfio.h.
-int fake_vfio::ioctl(unsigned long request, void* argument) {
+int fake_vfio::ioctl(int descriptor, unsigned long request, void* argument) {
   ++seen_->calls;
+  // vfio_main.c, vfio_device_fops_unl_ioctl: a character device has one request until it is bound
+  if (iommufd_ >= 0 && descriptor == function_ && !bound_ &&
+      request != vfio_host::iommufd::bind_iommufd) {
+    errno = EINVAL;
+    return -1;
+  }
   switch (request) {
     case VFIO_GET_API_VERSION:
       return version;
@@ -261,9 +396,7 @@ int fake_vfio::ioctl(unsigned long request, void* argument) {
     case VFIO_IOMMU_UNMAP_DMA:
       return unmap(*static_cast<vfio_iommu_type1_dma_unmap*>(argument));
     default:
-      ADD_FAILURE() << "an ioctl that is not known here: " << request;
-      errno = ENOTTY;
-      return -1;
+      return ioctl_of_iommufd(request, argument);
   }
 }
 

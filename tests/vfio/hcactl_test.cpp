@@ -46,6 +46,24 @@ TEST_F(hcactl_test, list_as_json) {
   ASSERT_EQ(j.size(), 1u);
   EXPECT_EQ(j[0]["driver"], "mlx4_core");
   EXPECT_EQ(j[0]["iommu_group"], 7);
+  EXPECT_TRUE(j[0]["door"].is_null()) << "another driver has it";
+}
+
+TEST_F(hcactl_test, the_door_of_an_adapter_that_vfio_has_is_told) {
+  tree.add("0000:07:00.0", "0x15b3", "0x1007", "vfio-pci", 7654321);
+  EXPECT_NE(run("list").text.find("door group, /dev/vfio/7654321"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(run("list --json").text)[1]["door"], "group");
+  // Its files are not there.
+  const answer a = run("up 07:00.0 --door iommufd");
+  EXPECT_EQ(a.code, 14);
+  EXPECT_NE(a.text.find("--door group"), std::string::npos) << a.text;
+}
+
+TEST_F(hcactl_test, doors_and_pages_have_names) {
+  for (const char* wrong : {"--door window", "--door 1", "--pages 4096", "--pages"})
+    EXPECT_GT(run("info 03:00.0 " + std::string(wrong)).code, 100) << wrong;
+  for (const char* right : {"--door group", "--door iommufd", "--door auto", "--pages huge"})
+    EXPECT_EQ(run("info 03:00.0 " + std::string(right)).code, 0) << right;
 }
 
 TEST_F(hcactl_test, each_obstacle_has_its_exit_code) {

@@ -47,6 +47,16 @@ TEST_F(pci_function_test, one_that_vfio_has_is_usable) {
   EXPECT_FALSE(unusable(*f));
 }
 
+TEST_F(pci_function_test, a_character_device_is_one_that_has_a_number) {
+  EXPECT_EQ(read("0000:03:00.0")->character_device, "");
+  // Linux 6.1 has the folder, without character devices.
+  tree.write("0000:03:00.0", "vfio-dev/vfio4/uevent", "");
+  EXPECT_EQ(read("0000:03:00.0")->character_device, "");
+  tree.write("0000:03:00.0", "vfio-dev/vfio4/dev", "511:4");
+  EXPECT_EQ(read("0000:03:00.0")->character_device, "vfio4");
+  EXPECT_EQ(read("0000:03:00.0")->character_device_path(), "/dev/vfio/devices/vfio4");
+}
+
 TEST_F(pci_function_test, an_absent_one_is_told_with_where_to_look) {
   const auto f = read("0000:09:00.0");
   ASSERT_FALSE(f);

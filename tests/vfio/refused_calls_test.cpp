@@ -46,7 +46,7 @@ struct pages {
   std::byte* const at;
 };
 
-class refused_calls : public ::testing::Test {
+class refused_calls : public ::testing::TestWithParam<door> {
  protected:
   refused_calls() { kernel.ranges = {{0, 0xfedfffff}, {0xfef00000, 0xffffffffffff}}; }
 
@@ -79,7 +79,8 @@ class refused_calls : public ::testing::Test {
     steps.clear();
     std::string why;
     const auto opens = [&] {
-      auto opened = vfio_device::open(fake_vfio::function(), 16 * page);
+      auto opened =
+          vfio_device::open(fake_vfio::function(GetParam()), 16 * page, {.way = GetParam()});
       if (opened) device = std::move(*opened);
       else why = opened.error().message;
       return bool(opened);
@@ -194,7 +195,7 @@ bool leaves_a_word_alone(const step& s, std::size_t nth, const system_calls::cal
          (s.name == "unmap_memory" && failed.name == "madvise");
 }
 
-TEST_F(refused_calls, each_is_reported_by_its_step_and_leaves_nothing) {
+TEST_P(refused_calls, each_is_reported_by_its_step_and_leaves_nothing) {
   expect_a_good_life();
   const std::size_t most = calls.made().size();
   EXPECT_GT(most, 80u);
@@ -232,7 +233,7 @@ TEST_F(refused_calls, each_is_reported_by_its_step_and_leaves_nothing) {
 }
 
 /// As where the process has run into a limit that stays.
-TEST_F(refused_calls, from_any_one_on_end_the_life_in_order) {
+TEST_P(refused_calls, from_any_one_on_end_the_life_in_order) {
   expect_a_good_life();
   repeats = false;
   const std::size_t most = calls.made().size();
@@ -247,6 +248,9 @@ TEST_F(refused_calls, from_any_one_on_end_the_life_in_order) {
     if (HasFailure()) return;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(doors, refused_calls, ::testing::Values(door::group, door::iommufd),
+                         [](const auto& one) { return std::string(name_of(one.param)); });
 
 }  // namespace
 }  // namespace freehca::vfio_host

@@ -48,6 +48,13 @@ struct {
     {VFIO_DEVICE_RESET, "VFIO_DEVICE_RESET", EAGAIN},
     {VFIO_IOMMU_MAP_DMA, "VFIO_IOMMU_MAP_DMA", ENOMEM},
     {VFIO_IOMMU_UNMAP_DMA, "VFIO_IOMMU_UNMAP_DMA", EINVAL},
+    // Linux 6.12 device_cdev.c, iommufd/device.c, iommufd/ioas.c
+    {vfio_host::iommufd::bind_iommufd, "VFIO_DEVICE_BIND_IOMMUFD", ENOMEM},
+    {vfio_host::iommufd::attach_pt, "VFIO_DEVICE_ATTACH_IOMMUFD_PT", ENOMEM},
+    {vfio_host::iommufd::ioas_alloc, "IOMMU_IOAS_ALLOC", ENOMEM},
+    {vfio_host::iommufd::ioas_iova_ranges, "IOMMU_IOAS_IOVA_RANGES", EFAULT},
+    {vfio_host::iommufd::ioas_map, "IOMMU_IOAS_MAP", ENOMEM},
+    {vfio_host::iommufd::ioas_unmap, "IOMMU_IOAS_UNMAP", EBUSY},
 };
 
 }  // namespace
@@ -161,7 +168,7 @@ int ioctl(int descriptor, unsigned long request, ...) noexcept {
     return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
   for (const auto& r : requests)
     if (r.number == request && fails(r.name, r.error)) return -1;
-  const int outcome = kernel->ioctl(request, argument);
+  const int outcome = kernel->ioctl(descriptor, request, argument);
   return request == VFIO_GROUP_GET_DEVICE_FD ? opened(outcome) : outcome;
 }
 

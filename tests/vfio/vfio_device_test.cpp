@@ -101,6 +101,16 @@ TEST_F(vfio_device_test, says_unsupported_when_there_are_fewer_vectors) {
   }
 }
 
+TEST_F(vfio_device_test, says_unsupported_when_the_machine_has_no_vector_left) {
+  kernel.granted = 2;
+  kernel.refuses_more = true;
+  EXPECT_TRUE(arm(3).is(driver_error::unsupported));
+  EXPECT_NE(device->last_refusal().find("VFIO_DEVICE_SET_IRQS"), std::string::npos);
+  EXPECT_TRUE(arm(2).ok());
+  kernel.granted = 0;
+  EXPECT_TRUE(arm(1).is(transport_error::refused)) << "there is no smaller number to ask for";
+}
+
 // A child that writes first would otherwise take the page away from under the device.
 TEST_F(vfio_device_test, memory_that_is_mapped_stays_out_of_children) {
   std::byte* const at = some_pages(6);

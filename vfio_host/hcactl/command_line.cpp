@@ -36,6 +36,7 @@ class parser {
  private:
   using command = request::command;
   CLI::App* add(command which, const char* name, const char* what);
+  void add_open_options();
   void add_info();
   void add_up();
   void add_ping();
@@ -74,6 +75,7 @@ parser::parser(form how, request& to)
     app_.add_subcommand("list", "the adapters of this machine, who drives them")->callback([this] {
       to_.what = command::list;
     });
+  if (how == form::pci_address) add_open_options();
   add_info();
   add_up();
   add_ping();
@@ -92,6 +94,27 @@ CLI::App* parser::add(command which, const char* name, const char* what) {
 
 CLI::Option* parser::add_port(CLI::App& to, unsigned& port, const char* what) {
   return to.add_option("--port", port, what)->check(CLI::Range(1u, 2u));
+}
+
+// Names, not values of the enumerations: help would print those as characters.
+void parser::add_open_options() {
+  app_.add_option_function<std::string>(
+          "--door",
+          [this](const std::string& name) {
+            to_.common.how.way = vfio_host::door_named(name).value_or(vfio_host::door::automatic);
+          },
+          "the kernel's interface: group (VFIO's group and container) or iommufd (character "
+          "devices); auto: iommufd where it is there and permitted")
+      ->check(CLI::IsMember({"auto", "group", "iommufd"}));
+  app_.add_option_function<std::string>(
+          "--pages",
+          [this](const std::string& name) {
+            to_.common.how.pages =
+                vfio_host::pages_named(name).value_or(vfio_host::memory_pages::small);
+          },
+          "the driver's memory: small pages, advised (large ones where the kernel has them), or "
+          "huge (reserved pages of 2 MiB)")
+      ->check(CLI::IsMember({"small", "advised", "huge"}));
 }
 
 void parser::add_info() {

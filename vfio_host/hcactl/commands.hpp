@@ -6,6 +6,7 @@
 
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/loopback_traffic/traffic.hpp>
+#include <freehca/vfio_host/open_options.hpp>
 
 namespace freehca::hcactl {
 
@@ -13,7 +14,8 @@ namespace freehca::hcactl {
 struct common_options {
   std::string address;  ///< as typed: of a PCI function, or the path of a server's socket
   bool json = false;
-  std::string sysfs = "/sys";  ///< tests use their own
+  std::string sysfs = "/sys";   ///< tests use their own
+  vfio_host::open_options how;  ///< of a PCI function
 };
 
 using ping_options = loopback_traffic::traffic_options;

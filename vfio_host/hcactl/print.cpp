@@ -29,6 +29,18 @@ std::string to_text(const vfio_host::pci_function& f) {
               : std::string("no IOMMU group"));
 }
 
+std::string to_text(const vfio_host::pci_function& f, vfio_host::door way) {
+  const std::string file = way == vfio_host::door::iommufd
+                               ? f.character_device_path()
+                               : fmt::format("/dev/vfio/{}", f.group.value_or(0));
+  return fmt::format("{}, {}", vfio_host::name_of(way), file);
+}
+
+void add_door(nlohmann::json& to, const vfio_host::pci_function& f, vfio_host::door way) {
+  if (f.driver == "vfio-pci" && f.group) to["door"] = vfio_host::name_of(way);
+  else to["door"] = nullptr;
+}
+
 nlohmann::json to_json(const vfio_host::function_details& d) {
   nlohmann::json j = nlohmann::json::object();
   const auto add = [](nlohmann::json& to, const char* name, const std::string& value) {

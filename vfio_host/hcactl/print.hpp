@@ -8,12 +8,17 @@
 
 #include <freehca/vfio_host/failure.hpp>
 #include <freehca/vfio_host/function_details.hpp>
+#include <freehca/vfio_host/open_options.hpp>
 #include <freehca/vfio_host/pci_function.hpp>
 
 namespace freehca::hcactl {
 
 nlohmann::json to_json(const vfio_host::pci_function& f);
 std::string to_text(const vfio_host::pci_function& f);
+/// A door with its file: "iommufd, /dev/vfio/devices/vfio0" or "group, /dev/vfio/7".
+std::string to_text(const vfio_host::pci_function& f, vfio_host::door way);
+/// Adds the member "door": null where vfio-pci does not have the function.
+void add_door(nlohmann::json& to, const vfio_host::pci_function& f, vfio_host::door way);
 nlohmann::json to_json(const vfio_host::function_details& d);
 std::string to_text(const vfio_host::function_details& d);
 

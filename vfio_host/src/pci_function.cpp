@@ -53,6 +53,11 @@ outcome<pci_function> sysfs::read(const pci_address& address) const {
   f.subsystem_vendor = read_hex(at / "subsystem_vendor");
   f.subsystem = read_hex(at / "subsystem_device");
   f.driver = target_name(at / "driver");
+  // Linux Documentation/ABI/testing/sysfs-devices-vfio-dev. Linux 6.1 has the folder without
+  // character devices; then its entry has no file `dev`.
+  for (const auto& entry : fs::directory_iterator(at / "vfio-dev", error))
+    if (fs::exists(entry.path() / "dev", error))
+      f.character_device = entry.path().filename().string();
   const std::string group = target_name(at / "iommu_group");
   unsigned number = 0;
   if (!group.empty() &&

@@ -23,6 +23,8 @@
 #include <freehca/texts/text.hpp>
 #include <freehca/vfio_host/sleep.hpp>
 
+#include "dma_pages.hpp"
+
 namespace freehca::vfio_host {
 
 const platform_operations vfio_device::operations = {
@@ -63,7 +65,8 @@ vfio_device::~vfio_device() {
   if (is_in_child()) return;
   // Close the function first, so that no DMA is possible when its memory is unmapped.
   disarm_interrupts(this);
-  if (function_.open()) static_cast<void>(set_bus_master(this, false));
+  // A character device has no configuration space before it is attached.
+  if (function_.open() && iova_) static_cast<void>(set_bus_master(this, false));
   for (const bar& b : bars_)
     if (b.at != nullptr) munmap(b.at, b.bytes);
   function_.close();
@@ -184,24 +187,53 @@ std::optional<std::uint64_t> vfio_device::take_iova_like(const std::byte* at, st
   return like ? like : iova_->take(bytes, iova_allocator::page);
 }
 
+int vfio_device::map_in_container(const std::byte* at, std::size_t bytes, std::uint64_t iova,
+                                  bool write) {
+  vfio_iommu_type1_dma_map map{};
+  map.argsz = sizeof map;
+  map.flags = VFIO_DMA_MAP_FLAG_READ | (write ? VFIO_DMA_MAP_FLAG_WRITE : 0);
+  map.vaddr = reinterpret_cast<std::uintptr_t>(at);
+  map.iova = iova;
+  map.size = bytes;
+  return ioctl(iommu_.get(), VFIO_IOMMU_MAP_DMA, &map);
+}
+
+int vfio_device::unmap_in_container(std::uint64_t iova, std::uint64_t* bytes) {
+  vfio_iommu_type1_dma_unmap unmap{};
+  unmap.argsz = sizeof unmap;
+  unmap.iova = iova;
+  unmap.size = *bytes;
+  const int outcome = ioctl(iommu_.get(), VFIO_IOMMU_UNMAP_DMA, &unmap);
+  *bytes = unmap.size;
+  return outcome;
+}
+
+std::string vfio_device::mapping_remedy(int error, const std::byte* at, std::size_t bytes,
+                                        bool write) const {
+  if (error == EFAULT) return process_memory::missing_rights(at, bytes, write);
+  // vfio_iommu_type1.c counts the mappings of a container: the parameter dma_entry_limit.
+  if (error == ENOSPC && door_ == door::group)
+    return fmt::format(
+        "; the container's mappings are used up ({}); raise the limit before the program starts: "
+        "echo N > /sys/module/vfio_iommu_type1/parameters/dma_entry_limit, or use iommufd, which "
+        "has none (--door iommufd)",
+        most_mappings_ ? fmt::format("it had room for {}", *most_mappings_) : "65535 is usual");
+  return {};
+}
+
 status vfio_device::map_dma(std::byte* at, std::size_t bytes, std::optional<std::uint64_t> iova,
                             bool write) {
   if (!iova) {
     errno = ENOSPC;
     return refused("I/O virtual addresses");
   }
-  vfio_iommu_type1_dma_map map{};
-  map.argsz = sizeof map;
-  map.flags = VFIO_DMA_MAP_FLAG_READ | (write ? VFIO_DMA_MAP_FLAG_WRITE : 0);
-  map.vaddr = reinterpret_cast<std::uintptr_t>(at);
-  map.iova = *iova;
-  map.size = bytes;
-  if (ioctl(container_.get(), VFIO_IOMMU_MAP_DMA, &map) != 0) {
+  const bool in_address_space = door_ == door::iommufd;
+  if ((in_address_space ? map_in_address_space(at, bytes, *iova, write)
+                        : map_in_container(at, bytes, *iova, write)) != 0) {
     const int code = errno;
-    const std::string why =
-        code == EFAULT ? process_memory::missing_rights(at, bytes, write) : std::string();
+    const std::string why = mapping_remedy(code, at, bytes, write);
     errno = code;
-    const status s = refused("VFIO_IOMMU_MAP_DMA", why);
+    const status s = refused(in_address_space ? "IOMMU_IOAS_MAP" : "VFIO_IOMMU_MAP_DMA", why);
     iova_->give_back(*iova, bytes);
     return s;
   }
@@ -209,16 +241,16 @@ status vfio_device::map_dma(std::byte* at, std::size_t bytes, std::optional<std:
 }
 
 status vfio_device::unmap_dma(std::uint64_t iova, std::size_t bytes) {
-  vfio_iommu_type1_dma_unmap unmap{};
-  unmap.argsz = sizeof unmap;
-  unmap.iova = iova;
-  unmap.size = bytes;
-  if (ioctl(container_.get(), VFIO_IOMMU_UNMAP_DMA, &unmap) != 0)
-    return refused("VFIO_IOMMU_UNMAP_DMA");
-  // How much the kernel unmapped: nothing is no error to it.
-  if (unmap.size != bytes) {
+  const bool in_address_space = door_ == door::iommufd;
+  const char* const call = in_address_space ? "IOMMU_IOAS_UNMAP" : "VFIO_IOMMU_UNMAP_DMA";
+  std::uint64_t unmapped = bytes;
+  if ((in_address_space ? unmap_in_address_space(iova, &unmapped)
+                        : unmap_in_container(iova, &unmapped)) != 0)
+    return refused(call);
+  // How much the kernel unmapped: nothing is no error to a container.
+  if (unmapped != bytes) {
     errno = EINVAL;
-    return refused("VFIO_IOMMU_UNMAP_DMA");
+    return refused(call);
   }
   iova_->give_back(iova, bytes);
   return {};
@@ -229,9 +261,16 @@ status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t a
   vfio_device& d = of(context);
   if (d.is_in_child()) return transport_error::gone;
   const std::lock_guard alone(d.mapping_);
-  bytes = (bytes + iova_allocator::page - 1) / iova_allocator::page * iova_allocator::page;
-  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return d.refused("mmap of DMA memory");
+  bytes = whole_pages(d.pages_, bytes);
+  std::byte* const at = map_pages(d.pages_, bytes);
+  if (at == nullptr) {
+    const std::string remedy = how_to_have_pages(d.pages_, bytes, errno);
+    const status s = d.refused("mmap of DMA memory", remedy);
+    // A lack of huge pages is ENOMEM to the kernel, but no limit of locked memory.
+    return remedy.empty() ? s : status(transport_error::refused, ENOSPC);
+  }
+  // Large pages of the IOMMU need addresses that agree with those of the memory.
+  if (has_large_pages(d.pages_, bytes)) alignment = std::max(alignment, huge_page);
   // A child that writes first would take the page away from under the device.
   status s;
   std::optional<std::uint64_t> iova;
@@ -239,14 +278,14 @@ status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t a
     s = d.refused("madvise of DMA memory");
   } else {
     iova = d.iova_->take(bytes, std::max<std::size_t>(alignment, iova_allocator::page));
-    s = d.map_dma(static_cast<std::byte*>(at), bytes, iova, true);
+    s = d.map_dma(at, bytes, iova, true);
   }
   if (!s.ok()) {
     munmap(at, bytes);
     return s;
   }
-  d.blocks_.push_back({static_cast<std::byte*>(at), *iova, bytes});
-  *out = {static_cast<std::byte*>(at), *iova, bytes};
+  d.blocks_.push_back({at, *iova, bytes});
+  *out = {at, *iova, bytes};
   return {};
 }
 

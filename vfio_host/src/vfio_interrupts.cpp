@@ -32,7 +32,13 @@ status vfio_device::set_interrupts(unsigned index, const std::vector<int>& descr
   if (!descriptors.empty())
     std::memcpy(request.data() + sizeof set, descriptors.data(), descriptors.size() * sizeof(int));
   const int outcome = ioctl(function_.get(), VFIO_DEVICE_SET_IRQS, request.data());
-  if (outcome < 0) return refused("VFIO_DEVICE_SET_IRQS");
+  if (outcome < 0) {
+    // The machine has no vector left, or fewer than the function must have (Linux 6.1
+    // pci_alloc_irq_vectors). The driver asks again for fewer.
+    const bool too_many = errno == ENOSPC && descriptors.size() > 1;
+    const status s = refused("VFIO_DEVICE_SET_IRQS");
+    return too_many ? status(driver_error::unsupported) : s;
+  }
   // A positive result is the number of available vectors; none is armed then (Linux 6.1
   // vfio_pci_intrs.c, vfio_msi_enable).
   return outcome == 0 ? status() : driver_error::unsupported;

@@ -44,6 +44,16 @@ void add_options(CLI::App& app, request& to) {
                  "FREEHCA_DEVICE, or a modelled one inside the program")
       ->type_name("vfio:ADDRESS")
       ->check(check_device);
+  app.add_option("--door", to.door,
+                 "with --device: the kernel's interface, group or iommufd; default: that of "
+                 "FREEHCA_DOOR, or auto: iommufd where it is there and permitted")
+      ->type_name("DOOR")
+      ->check(CLI::IsMember({"auto", "group", "iommufd"}));
+  app.add_option("--pages", to.pages,
+                 "with --device: the pages of the driver's memory, small, advised or huge; "
+                 "default: that of FREEHCA_PAGES, or small")
+      ->type_name("PAGES")
+      ->check(CLI::IsMember({"small", "advised", "huge"}));
   app.add_option("--capture", to.capture, "packets of the process's port go to this file, as pcap")
       ->type_name("FILE")
       ->check(check_output);
@@ -81,7 +91,12 @@ std::string take_device(request& to) {
     if (const std::string why = check_device(to.device); !why.empty())
       return "FREEHCA_DEVICE: " + why;
   }
-  if (to.device.empty()) return "";
+  if (to.device.empty()) {
+    for (const auto& [option, value] : {std::pair{"--door", &to.door}, {"--pages", &to.pages}})
+      if (!value->empty())
+        return fmt::format("{} is for an adapter that is bound to vfio-pci: add --device", option);
+    return "";
+  }
   for (const auto& [option, value] :
        {std::pair{"--fabric", &to.fabric}, std::pair{"--link", &to.link},
         std::pair{"--capture", &to.capture}, std::pair{"--counters", &to.counters}})
@@ -117,7 +132,8 @@ int read_command_line(int argc, char** argv, request& to) {
     app.parse(static_cast<int>(dashes - argv), argv);
     if (to.list) {
       if (dashes == end && to.fabric.empty() && to.link.empty() && to.ip.empty() &&
-          to.device.empty() && to.capture.empty() && to.counters.empty())
+          to.device.empty() && to.door.empty() && to.pages.empty() && to.capture.empty() &&
+          to.counters.empty())
         return -1;
       return report({usage_error, "--list shows all fabrics: no program, and no option but --json"},
                     json);

@@ -12,6 +12,8 @@ struct request {
   std::string link;      ///< "infiniband" or "roce"
   std::string ip;        ///< of an Ethernet port
   std::string device;    ///< "vfio:ADDRESS"; otherwise the adapter is inside the program
+  std::string door;      ///< of such a device: "auto", "group" or "iommufd"
+  std::string pages;     ///< of such a device: "small", "advised" or "huge"
   std::string capture;   ///< absolute path
   std::string counters;  ///< absolute path
   bool list = false;     ///< show the fabrics instead of a program

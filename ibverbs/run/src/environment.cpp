@@ -42,6 +42,8 @@ void set_environment(const request& what, const std::string& library) {
   set("FREEHCA_LINK", what.link);
   set("FREEHCA_IP", what.ip);
   set("FREEHCA_DEVICE", what.device);
+  set("FREEHCA_DOOR", what.door);
+  set("FREEHCA_PAGES", what.pages);
   set("FREEHCA_CAPTURE", what.capture);
   set("FREEHCA_COUNTERS", what.counters);
 }

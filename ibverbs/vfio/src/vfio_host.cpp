@@ -64,6 +64,18 @@ std::string address_of_device() {
   return device.starts_with(prefix) ? device.substr(prefix.size()) : device;
 }
 
+/// Reads FREEHCA_DOOR and FREEHCA_PAGES. False: one has a wrong value, and `why` names it.
+bool read_open_options(vfio_host::open_options& to, std::string& why) {
+  const std::string way = environment("FREEHCA_DOOR");
+  const std::string pages = environment("FREEHCA_PAGES");
+  const auto named_way = vfio_host::door_named(way.empty() ? "auto" : way);
+  const auto named_pages = vfio_host::pages_named(pages.empty() ? "small" : pages);
+  if (!named_way) why = "FREEHCA_DOOR: '" + way + "' is none of auto, group and iommufd";
+  else if (!named_pages) why = "FREEHCA_PAGES: '" + pages + "' is none of small, advised and huge";
+  else to = {*named_way, *named_pages};
+  return named_way && named_pages;
+}
+
 class vfio_function_host final : public host {
  public:
   bool open(std::string& why);
@@ -163,11 +175,13 @@ bool vfio_function_host::open(std::string& why) {
     return false;
   };
   if (!read_ip_address(ip_, why)) return false;
+  vfio_host::open_options how;
+  if (!read_open_options(how, why)) return false;
   const auto address = vfio_host::parse_pci_address(address_of_device());
   if (!address) return refuse(address.error());
   const auto function = vfio_host::sysfs{}.read(*address);
   if (!function) return refuse(function.error());
-  auto opened = vfio_host::vfio_device::open(*function, device::dma_bytes(settings().budget));
+  auto opened = vfio_host::vfio_device::open(*function, device::dma_bytes(settings().budget), how);
   if (!opened) return refuse(opened.error());
   device_ = std::move(*opened);
   present_ = this;

@@ -56,7 +56,7 @@ std::optional<failure> malformed(const common_options& options) {
 outcome<std::unique_ptr<tool_host>> open_adapter(const common_options& options, std::size_t bytes) {
   const auto function = find(options);
   if (!function) return function.error();
-  auto device = vfio_host::vfio_device::open(*function, bytes);
+  auto device = vfio_host::vfio_device::open(*function, bytes, options.how);
   if (!device) return device.error();
   return std::unique_ptr<tool_host>(
       new vfio_host_of_tool(function->address.text(), std::move(*device)));
@@ -69,8 +69,11 @@ outcome<adapter_view> look_at_adapter(const common_options& options) {
   const vfio_host::function_details details =
       vfio_host::read_details(vfio_host::sysfs{options.sysfs}, function->address);
   adapter_view view{to_json(*function), to_text(*function),
-                    vfio_host::vfio_device::obstacle(*function)};
+                    vfio_host::vfio_device::obstacle(*function, options.how.way)};
   view.document.update(to_json(details));
+  const vfio_host::door way = vfio_host::vfio_device::usable_door(*function, options.how.way);
+  add_door(view.document, *function, way);
+  if (!view.obstacle) view.text += fmt::format("door       {}\n", to_text(*function, way));
   view.text +=
       fmt::format("subsystem  {:04x}:{:04x}\n", function->subsystem_vendor, function->subsystem);
   for (const std::string& other : function->others)

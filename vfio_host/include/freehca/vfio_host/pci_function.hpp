@@ -19,9 +19,12 @@ struct pci_function {
   std::string driver;               ///< empty: none
   std::optional<unsigned> group;    ///< IOMMU group
   std::vector<std::string> others;  ///< the other members of the group, "0000:00:01.0 (pcieport)"
+  /// The name of its character device of VFIO, "vfio0" (Linux 6.6). Empty: it has none.
+  std::string character_device;
 
   /// "ConnectX-3 Pro" ...; null if this is not an mlx4-class physical function.
   const char* model() const;
+  std::string character_device_path() const { return "/dev/vfio/devices/" + character_device; }
 };
 
 /// The place where sysfs is mounted; tests use their own.

@@ -17,6 +17,7 @@
 #include <freehca/vfio_host/failure.hpp>
 #include <freehca/vfio_host/file.hpp>
 #include <freehca/vfio_host/iova_allocator.hpp>
+#include <freehca/vfio_host/open_options.hpp>
 #include <freehca/vfio_host/pci_function.hpp>
 #include <freehca/vfio_host/vector_wait.hpp>
 
@@ -26,10 +27,10 @@ namespace freehca::vfio_host {
 /// raise the limit.
 std::string how_to_lock(std::size_t bytes);
 
-/// One PCI function opened through VFIO's group and container (type 1 IOMMU), as the driver's
-/// platform. Only the thread of the control owner, which polls the driver, uses it. Other threads
-/// call wake(), and wait by a vector_wait of their own. The destructor releases everything:
-/// mappings, vectors, group, container. The kernel then resets the function if it can.
+/// One PCI function opened through one of VFIO's doors, as the driver's platform. Only the thread
+/// of the control owner, which polls the driver, uses it. Other threads call wake(), and wait by a
+/// vector_wait of their own. The destructor releases everything: mappings, vectors, function and
+/// IOMMU. The kernel then resets the function if it can.
 ///
 /// A forked child inherits neither BARs nor memory that is mapped for the device, including that of
 /// map_memory(). In the child the platform's functions return transport_error::gone, and the
@@ -40,11 +41,14 @@ class vfio_device {
   /// low is reported at once. Failures: trouble::not_mlx4 ... ::locked_memory_limit, ::in_use,
   /// ::system.
   static outcome<std::unique_ptr<vfio_device>> open(const pci_function& function,
-                                                    std::size_t locked_bytes);
+                                                    std::size_t locked_bytes,
+                                                    const open_options& how = {});
 
   /// The obstacle to open(), if the kernel shows one without opening the function. Opening resets a
   /// function that is up (Linux 6.1 vfio_pci_core.c, vfio_pci_core_enable).
-  static std::optional<failure> obstacle(const pci_function& function);
+  static std::optional<failure> obstacle(const pci_function& function, door way = door::automatic);
+  /// The door that open() would take with these rights of the process: group or iommufd.
+  static door usable_door(const pci_function& function, door way = door::automatic);
 
   ~vfio_device();
   vfio_device(const vfio_device&) = delete;
@@ -63,7 +67,7 @@ class vfio_device {
   void close_in_child() noexcept {
     function_.close();
     group_.close();
-    container_.close();
+    iommu_.close();
   }
   /// Ends the current wait(); if there is none, the next one. Any thread.
   void wake() noexcept;
@@ -92,6 +96,8 @@ class vfio_device {
 
   /// The parameter `locked_bytes` of open().
   std::size_t locked_bytes() const { return locked_bytes_; }
+  /// The door through which it was opened.
+  door used_door() const { return door_; }
   /// The bytes of the program's memory that are mapped, again for each mapping. Any thread.
   std::size_t lent_bytes() const;
   /// Whether the kernel can reset the function.
@@ -116,15 +122,28 @@ class vfio_device {
   /// Lets children inherit the pages of memory that is not mapped any more, and not in `lent_`.
   /// False: not all of them, and errno says why.
   bool take_back(const block& b) const;
+  /// Opens the files of the door, without an effect on the function.
+  std::optional<failure> open_door(const pci_function& function, door way);
   std::optional<failure> open_group(const pci_function& function);
-  std::optional<failure> attach(const pci_function& function);
+  std::optional<failure> open_character_device(const pci_function& function);
+  std::optional<failure> attach_to_container();
+  std::optional<failure> attach_to_address_space(const pci_function& function);
   std::optional<failure> open_function(const pci_function& function);
-  std::optional<failure> read_iova_ranges();
+  std::optional<failure> read_container_ranges();
+  std::optional<failure> read_address_space_ranges();
   /// Keeps `what` with the words of errno and `why` as the last refusal.
   status refused(const char* what, const std::string& why = {});
   /// An address that agrees with a pointer in the low bits, for large pages of the IOMMU and of
   /// regions.
   std::optional<std::uint64_t> take_iova_like(const std::byte* at, std::size_t bytes);
+  // Each returns what ioctl() does.
+  int map_in_container(const std::byte* at, std::size_t bytes, std::uint64_t iova, bool write);
+  int map_in_address_space(const std::byte* at, std::size_t bytes, std::uint64_t iova, bool write);
+  /// `bytes` becomes the number of bytes that the kernel unmapped.
+  int unmap_in_container(std::uint64_t iova, std::uint64_t* bytes);
+  int unmap_in_address_space(std::uint64_t iova, std::uint64_t* bytes);
+  /// What the user can do about a mapping that the kernel refused with `error`. Empty: nothing.
+  std::string mapping_remedy(int error, const std::byte* at, std::size_t bytes, bool write) const;
   status map_dma(std::byte* at, std::size_t bytes, std::optional<std::uint64_t> iova, bool write);
   status unmap_dma(std::uint64_t iova, std::size_t bytes);
   /// Sets the eventfds of an interrupt index. An empty list disables the index.
@@ -167,7 +186,13 @@ class vfio_device {
 
   // The destructor closes these in reverse order.
   pid_t opened_by_ = ::getpid();
-  file container_, group_, function_;
+  file iommu_;  // the container, or /dev/iommu
+  file group_;  // closed with iommufd
+  file function_;
+  door door_ = door::group;
+  std::uint32_t address_space_ = 0;             // of iommufd
+  std::optional<std::uint32_t> most_mappings_;  // of the container when it was opened
+  memory_pages pages_ = memory_pages::small;
   std::uint64_t configuration_at_ = 0;
   std::size_t locked_bytes_ = 0;
   bool resettable_ = false;
