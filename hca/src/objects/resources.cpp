@@ -18,15 +18,16 @@ status get(const result<T>& from, T& to) {
 /// Allocates numbers that have entries in context memory. Skips numbers whose block is in doubt, or
 /// whose block the device did not give back. For an event owner, it also skips numbers whose place
 /// in the directory another number of this owner has.
-status allocate_usable(number_allocator& numbers, std::uint32_t count, const context_tables& tables,
-                       context_group group, const owner_link* link, std::uint32_t& to) {
+status allocate_usable(number_allocator& numbers, std::uint32_t count, std::uint32_t alignment,
+                       const context_tables& tables, context_group group, const owner_link* link,
+                       std::uint32_t& to) {
   const auto first_usable = [&](std::uint32_t first, std::uint32_t places) {
     for (;; ++first) {
       first = tables.first_usable(group, first, places);
       if (link == nullptr || !numbers.has_alike(link->id(), first, link->places)) return first;
     }
   };
-  return get(numbers.allocate(count, 1, first_usable), to);
+  return get(numbers.allocate(count, alignment, first_usable), to);
 }
 
 }  // namespace
@@ -73,9 +74,11 @@ status verbs::allocate(device_object& object, page_list& pages) {
   const kind_facts& facts = object.what->facts;
   number_allocator& numbers = device_->numbers().*facts.numbers;
   const context_tables& tables = device_->contexts();
+  const std::uint32_t own = 1u << facts.log_numbers;
   // The plan of a receive work queue has chosen the number.
   if (object.device_number == object_record::none)
-    FREEHCA_TRY(allocate_usable(numbers, 1, tables, facts.group, link_, object.device_number));
+    FREEHCA_TRY(
+        allocate_usable(numbers, own, own, tables, facts.group, link_, object.device_number));
   if (link_ != nullptr) numbers.set_owner(object.device_number, link_->id());
   if (object.what->has_rings) {
     auto& queue = static_cast<queue_object&>(object);
@@ -95,13 +98,14 @@ status verbs::allocate(device_object& object, page_list& pages) {
   object.at_risk.set_amount(lease_kind::mapping, count);
   object.at_risk.set_amount(lease_kind::buffer, count);
   if (count == 0) return {};
-  return allocate_usable(device_->numbers().mtts, count, tables, context_group::mtt, nullptr,
+  return allocate_usable(device_->numbers().mtts, count, 1, tables, context_group::mtt, nullptr,
                          object.translations);
 }
 
 void verbs::free(device_object& object) {
   if (object.device_number != object_record::none)
-    (device_->numbers().*object.what->facts.numbers).free(object.device_number);
+    (device_->numbers().*object.what->facts.numbers)
+        .free(object.device_number, 1u << object.what->facts.log_numbers);
   if (object.translations != object_record::none)
     device_->numbers().mtts.free(object.translations, object.translation_count);
   object.device_number = object.translations = object_record::none;

@@ -41,6 +41,8 @@ struct kind_facts {
   /// of driver_error::unsupported if the budget does not name the kind. The value does not occur in
   /// budget::item and verbs_budget::item.
   std::uint8_t item = 0;
+  /// An object has 1 << log_numbers numbers, and the first is a multiple of that.
+  std::uint8_t log_numbers = 0;
   /// The number space of the kind. Null if objects of the kind have no number.
   number_allocator number_spaces::*numbers = nullptr;
   /// The tables of context memory in which an object has entries. Valid if the device knows the
