@@ -9,6 +9,7 @@
 //   operand_mask  a masked atomic segment instead (masked_atomics.hpp)
 //   memory        a segment of memory management (memory_requests.hpp)
 //   headers       a segment of headers (frame_requests.hpp)
+//   packet_headers  inline segments with the headers of a packet (prepared_packet.hpp)
 //   data          a data segment for each entry that is not empty, or inline segments
 // Four members are fields of the control segment:
 //   immediate     the immediate data
@@ -299,10 +300,13 @@ constexpr std::uint64_t xrc_opcode_bit(layouts::wqe_opcode o) {
 constexpr std::uint64_t frame_opcode_bit(layouts::wqe_opcode o) {
   return opcode_bit(o) << 19;
 }
+/// The bit of a send whose headers the driver has prepared. No queue with this bit has XRC bits.
+inline constexpr std::uint64_t prepared_bit = std::uint64_t{1} << 63;
 /// The bit of a request type in a set of opcodes.
 template <class Request>
 constexpr std::uint64_t request_bit() {
-  if constexpr (requires(Request r) { r.frame; }) return frame_opcode_bit(Request::opcode);
+  if constexpr (requires(Request r) { r.packet_headers; }) return prepared_bit;
+  else if constexpr (requires(Request r) { r.frame; }) return frame_opcode_bit(Request::opcode);
   else if constexpr (requires(Request r) { r.remote_srqn; }) return xrc_opcode_bit(Request::opcode);
   else if constexpr (requires(Request r) { r.to; }) return datagram_opcode_bit(Request::opcode);
   else return opcode_bit(Request::opcode);

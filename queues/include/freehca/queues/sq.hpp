@@ -196,8 +196,10 @@ class sq {
   [[gnu::always_inline]] bool post_at_once(By& by, const Request& request, request_flags flags);
   template <class By, class Request>
   [[gnu::always_inline]] status post_by(By& by, const Request& request) {
-    if (post_at_once(by, request, request.flags)) [[likely]]
-      return {};
+    // Packets with prepared headers are rare. They have no fast path.
+    if constexpr (!requires { request.packet_headers; })
+      if (post_at_once(by, request, request.flags)) [[likely]]
+        return {};
     return post_slowly(by, request, request.flags);
   }
   /// The slow path of a post: the request needs prepare(), has no bytes, or is refused.
@@ -432,7 +434,9 @@ inline void sq::store(cursor& next, By& by, const Request& r, const extent& of, 
   }
   if constexpr (requires { r.memory; }) at += store_memory(wqe + at, r.memory);
   if constexpr (requires { r.headers; }) at += segment_bytes(r.headers);
-  if constexpr (requires { r.data; }) {
+  if constexpr (requires { r.packet_headers; }) {
+    at = store_packet(wqe, at, r, of.entries);
+  } else if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (has_entry<Request>) {
       if (has_bytes) {
@@ -454,10 +458,12 @@ inline void sq::store(cursor& next, By& by, const Request& r, const extent& of, 
   if constexpr (requires { r.remote_srqn; })
     second |= in_word<&wqe_ctrl::remote_srqn>(r.remote_srqn);
   if constexpr (requires { r.memory; }) second = in_word<&wqe_ctrl::strong_order>(1);
+  if constexpr (requires { r.packet_headers; }) second = r.second_word;
   if (first == 0) first = first_word<Request>(next, at, flags);
   if constexpr (requires { r.frame; }) first |= swap_be(first_word_of(r.frame));
   // As mlx4_en sets it (Linux 6.1 en_tx.c mlx4_en_xmit).
   if constexpr (requires { r.headers; }) first |= bit_in_memory<&wqe_ctrl::big_header>;
+  if constexpr (requires { r.packet_headers; }) first |= swap_be(r.first_word);
   if constexpr (pushes)
     if (is_pushed(by, r, at)) first |= swap_be(blueflame_head());
   give_away(wqe, at, first, flags, second);
