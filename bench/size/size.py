@@ -48,6 +48,7 @@ HCA = "hca/include/freehca/hca"
 KINDS = (
     "extended_completion_queue",
     "flow_rule",
+    "management_*",
     "memory_window",
     "multicast",
     "packet_counter",
@@ -74,6 +75,8 @@ PARTS = {
         f"{HCA}/kinds/change_memory_region.hpp",
         "hca/src/kinds/change_memory_region.cpp",
         "hca/src/kinds/replace_memory_region.cpp",
+        "firmware_cmds/include/freehca/firmware_cmds/special_qp.hpp",
+        "queues/include/freehca/queues/prepared_packet.hpp",
         "queues/src/cq_resize.cpp",
     ],
     "addresses": [
@@ -114,7 +117,7 @@ GOALS = {
 NOT_IN_SMALLEST = (
     *("write_roce", "roce_path", "set_port_addresses", "vlan", "ethernet", "xrc_", "memory_window"),
     *("flow_rule", "device_managed", "promiscuous", "group_change", "change_queue_pair"),
-    *("resizable", "replace_memory_region", "change_memory_region", "rss_"),
+    *("resizable", "replace_memory_region", "change_memory_region", "rss_", "management"),
     *("extended_completion_queue", "device_clock", "adapter_monitor", "port_counters"),
 )
 # A string, a character, or a comment, whichever begins first; raw strings before plain ones.

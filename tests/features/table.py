@@ -42,6 +42,7 @@ NO_XRC_OVER_VFIO = "none: no program over VFIO uses XRC"
 NO_XRC_JUDGE = "none: programs of others here only send by XRC"
 NO_FRAMES_OVER_VFIO = "none: no program over VFIO has a raw Ethernet queue pair"
 NO_FRAMES_JUDGE = "none: no program of others here sends frames by the driver"
+NO_MANAGEMENT_OVER_VFIO = "none: no program over VFIO has management queue pairs"
 XRC_TRAFFIC = "pyverbs tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic"
 QPEX = "pyverbs tests.test_qpex.QpExTestCase."
 DEVICE = "pyverbs tests.test_device.DeviceTest."
@@ -401,6 +402,21 @@ FEATURES = (
     Feature("large_sends", "The device cuts a payload into frames (LSO).",
             "raw_ethernet.a_large_send_becomes_frames", NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE,
             ("request lso",)),
+    # Special queue pairs.
+    Feature("special_queue_pairs",
+            "The host takes over QP0 and QP1 of the ports from the firmware, and gives them back.",
+            "infiniband_management.without_the_object_the_agents_of_the_firmware_answer_again",
+            NO_MANAGEMENT_OVER_VFIO, NO_VERB, ("command conf_special_qp",)),
+    Feature("subnet_management",
+            "QP0 sends and receives subnet management datagrams by directed routes.",
+            "infiniband_management.a_directed_route_reaches_the_other_agent_and_returns",
+            NO_MANAGEMENT_OVER_VFIO, NO_VERB, ("request send", "completion recv_send")),
+    Feature("general_management", "QP1 sends and receives management datagrams of other classes.",
+            "infiniband_management.general_datagrams_go_with_and_without_a_grh",
+            NO_MANAGEMENT_OVER_VFIO, NO_VERB, ("request send", "completion recv_send")),
+    Feature("general_management_by_roce", "QP1 of an Ethernet port, by RoCE v1 and v2.",
+            "roce_management.datagrams_go_by_both_versions_with_and_without_a_vlan",
+            NO_MANAGEMENT_OVER_VFIO, NO_VERB, ("request send", "completion recv_send")),
     # Queue pairs.
     Feature("reliable_connections", "RC queue pairs move verified messages of all sizes.",
             "rc_test.sends_of_all_sizes_arrive_whole_and_alone", "hcactl_services",

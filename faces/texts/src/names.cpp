@@ -77,8 +77,9 @@ constexpr text_row attributes(
     "remote right without local_write\0multicast GID\0changed attributes\0migration state\0"
     "alternate P_Key index\0alternate ACK timeout code\0table entries\0"
     "table order\0default queue\0hash key bytes\0hash headers\0counter\0"
-    "rule type\0rule headers\0rule header\0rule source MAC");
-static_assert(attributes.count == static_cast<unsigned>(attribute_id::rule_smac));
+    "rule type\0rule headers\0rule header\0rule source MAC\0"
+    "special queue pair\0bytes of a MAD\0P_Key");
+static_assert(attributes.count == static_cast<unsigned>(attribute_id::pkey));
 
 constexpr text_row completions(
     "ok\0"

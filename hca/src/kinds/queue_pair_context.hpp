@@ -10,4 +10,11 @@ namespace freehca {
 /// them, and the transition to INIT further ones.
 layouts::image<layouts::qpc> queue_pair_context(const queue_pair& pair, layouts::qp_state to);
 
+/// Returns the index of the last counter, which is the sink. Queue pairs without a counter of their
+/// own use it (Linux 6.1 MLX4_SINK_COUNTER_INDEX).
+inline unsigned sink_counter(const capabilities& can) {
+  const auto counters = static_cast<unsigned>(can.raw.get<&layouts::query_dev_cap::max_counters>());
+  return can.has(layouts::dev_cap_flag::counters) && counters != 0 ? (counters - 1) & 0xff : 0xff;
+}
+
 }  // namespace freehca

@@ -20,6 +20,7 @@
 #include <freehca/queues/frame_requests.hpp>
 #include <freehca/queues/masked_atomics.hpp>
 #include <freehca/queues/memory_requests.hpp>
+#include <freehca/queues/prepared_packet.hpp>
 #include <freehca/queues/received_frame.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq.hpp>
@@ -46,6 +47,8 @@ template class create_object<xrc_receive_queue>;
 template struct creation<commands::sw2hw_cq>;
 template class create_object<resizable_completion_queue>;
 template class create_object<completion_ring>;
+template class create_object<special_queue_pairs>;
+template class destroy_object<management_queue_pair>;
 template class create_object<receive_work_queue>;
 template class create_object<rss_queue_pair>;
 template class firmware_command<commands::query_if_stat>;
@@ -81,6 +84,7 @@ status post_each(queues::sq& to, const queues::address& peer) {
   FREEHCA_TRY(to.post(queues::send_with_immediate_of<queues::inline_data>{}));
   FREEHCA_TRY(to.post(queues::send_with_invalidate{}));
   FREEHCA_TRY(to.post(queues::xrc<queues::send>{}));
+  FREEHCA_TRY(to.post(queues::send_packet{}));
   queues::blueflame by;
   FREEHCA_TRY(to.post_and_push(by, queues::send{}));
   FREEHCA_TRY(to.post_and_push(by, queues::rdma_write_inline{}));

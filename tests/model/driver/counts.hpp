@@ -48,6 +48,8 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           rig.objects.held<rss_queue_pair>(),
           rig.objects.held<packet_counter>(),
           rig.objects.held<flow_rule>(),
+          rig.objects.held<special_queue_pairs>(),
+          rig.objects.held<management_queue_pair>(),
           v.in_doubt,
           v.request_bytes};
 }

@@ -43,6 +43,8 @@ struct refused_attribute_test : ::testing::Test {
   void refuse_receive_side_scaling(verbs_rig& other);
   /// Those of rules of steering.
   void refuse_rules();
+  /// Those of management queue pairs.
+  void refuse_management();
   /// Those of a port and of paths on Ethernet.
   void refuse_on_ethernet();
   template <class K>
@@ -57,6 +59,46 @@ struct refused_attribute_test : ::testing::Test {
     return s;
   }
 };
+
+void refused_attribute_test::refuse_management() {
+  const pd_handle domain = rig.objects.create<protection_domain>().value();
+  create_completion_queue cq;
+  cq.start(rig.objects, {.entries = 31});
+  ASSERT_TRUE(rig.await(cq).ok());
+  create_special_queue_pairs numbers;
+  numbers.start(rig.objects, {});
+  ASSERT_TRUE(rig.await(numbers).ok());
+  management_queue_pair_attributes a{.special = numbers.made(),
+                                     .qp = 2,
+                                     .pd = domain,
+                                     .send_cq = cq.made(),
+                                     .receive_cq = cq.made(),
+                                     .sends = 1};
+  expect(outcome<management_queue_pair>(a), id::special_qp, 2, layouts::qp1_gsi);
+  a.qp = layouts::qp0_smi;
+  create_management_queue_pair pair;
+  pair.start(rig.objects, a);
+  ASSERT_TRUE(rig.await(pair).ok());
+  management_send what{.remote_qpn = layouts::qp0_smi, .datagram = {0, 255, 0}};
+  const auto send = [&] { return send_management(rig.objects, pair.made(), what); };
+  expect(send(), id::management_bytes, 255, layouts::mad_bytes);
+  what.datagram.length = layouts::mad_bytes;
+  what.remote_qpn = 1;
+  expect(send(), id::remote_qpn, 1, 0);
+  what.remote_qpn = 0;
+  what.pkey = 0x8000;
+  expect(send(), id::pkey, 0, 1);
+  destroy_management_queue_pair no_pair;
+  no_pair.start(rig.objects, pair.made());
+  EXPECT_TRUE(rig.await(no_pair).ok());
+  destroy_special_queue_pairs no_numbers;
+  no_numbers.start(rig.objects, numbers.made());
+  EXPECT_TRUE(rig.await(no_numbers).ok());
+  destroy_completion_queue no_cq;
+  no_cq.start(rig.objects, cq.made());
+  EXPECT_TRUE(rig.await(no_cq).ok());
+  EXPECT_TRUE(rig.objects.destroy(domain).ok());
+}
 
 void refused_attribute_test::refuse_on_ethernet() {
   rig_options how = exact();
@@ -404,11 +446,12 @@ TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
   }
   refuse_groups();
   refuse_rules();
+  refuse_management();
   port_operation close;
   close.close(rig.adapter, 3);
   expect(rig.await(close), id::port, 3, can.ports, rig.adapter.refused());
   refuse_on_ethernet();
-  for (unsigned i = 1; i <= static_cast<unsigned>(id::rule_smac); ++i)
+  for (unsigned i = 1; i <= static_cast<unsigned>(id::pkey); ++i)
     EXPECT_EQ(seen.count(static_cast<id>(i)), 1u) << name_of(static_cast<id>(i));
   EXPECT_EQ(counts(rig), before);
   EXPECT_EQ(rig.machine.adapter().complaints(), 0u);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Commands that the driver does not send yet: special queue pairs, and MADs that came over the
-// wire.
+// Commands that the driver does not send yet: MADs that came over the wire.
 #pragma once
 
 #include <freehca/firmware_cmds/mad.hpp>
@@ -51,12 +50,6 @@ struct config_mad_demux : family<opcode::mad_demux, layouts::mad_demux, nothing,
     family::aim(r);
     r.input_modifier = layouts::mad_demux_subnet_management;
   }
-};
-
-/// Makes QPs `base_qpn` to `base_qpn` + 7 the special QPs. If `base_qpn` is 0, there are no special
-/// QPs.
-struct conf_special_qp : family<opcode::conf_special_qp, nothing, nothing> {
-  static void aim(command_request& r, std::uint32_t base_qpn) { r.input_modifier = base_qpn; }
 };
 
 }  // namespace commands

@@ -21,7 +21,8 @@ enum class attribute_id : std::uint8_t {
   module_offset, log_page_bytes, page_offset, virtual_address, virtual_offset, remote_rights,
   multicast_gid, changes, migration, alternate_pkey_index, alternate_ack_timeout,
   table_entries, table_order, default_queue, hash_key_bytes, hash_headers, counter,
-  rule_type, rule_headers, rule_header, rule_smac
+  rule_type, rule_headers, rule_header, rule_smac,
+  special_qp, management_bytes, pkey
 };
 // clang-format on
 

@@ -10,6 +10,7 @@
 #include <freehca/hca/kinds/extended_completion_queue.hpp>
 #include <freehca/hca/kinds/fast_memory_region.hpp>
 #include <freehca/hca/kinds/flow_rule.hpp>
+#include <freehca/hca/kinds/management_queue_pair.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
 #include <freehca/hca/kinds/memory_window.hpp>
 #include <freehca/hca/kinds/multicast.hpp>
@@ -49,6 +50,8 @@ constexpr verbs_budget every_kind() {
       .with<extended_completion_queue>(4)
       .with<xrc_receive_queue>(4)
       .with<xrc_queue_pair>(4)
+      .with<special_queue_pairs>(1)
+      .with<management_queue_pair>(4)
       .with<multicast_table>(1)
       .with<group_membership>(16)
       .with<receive_queue_range>(4)

@@ -139,12 +139,14 @@ class modify_queue_pair : public object_operation {
   void start(verbs& owner, qp_handle queue, layouts::qp_state to,
              const connection_attributes& attributes = {});
 
- private:
+ protected:
   static void finished(object_operation& op, status outcome) noexcept;
   firmware_command<commands::any_qp_transition> transition_{layouts::opcode::rst2init_qp,
                                                             std::uint32_t{0}};
-  command plain_;
   layouts::qp_state to_ = layouts::qp_state::reset;
+
+ private:
+  command plain_;
 };
 
 /// Reads the context of a queue pair from the device. Fails with driver_error::bad_state if the

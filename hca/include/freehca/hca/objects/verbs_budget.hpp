@@ -19,7 +19,7 @@ namespace freehca {
 ///       .with<protection_domain>(1).with<memory_region>(2)
 ///       .with<completion_queue>(1).with<queue_pair>(1);
 struct verbs_budget {
-  static constexpr unsigned most_kinds = 26;
+  static constexpr unsigned most_kinds = 30;
   /// 12 bytes, because each program has a budget as a constant.
   struct [[gnu::packed, gnu::aligned(4)]] entry {
     const kind* what = nullptr;
