@@ -149,7 +149,7 @@ status send_management(verbs& in, management_qp_handle from, const management_se
          in_word<&deth::source_qp>(pair->is_smi ? qp0_smi : qp1_gsi));
   return queue.post_and_ring(queues::send_packet{
       .wr_id = what.wr_id,
-      .headers = {to.bytes, to.length},
+      .packet_headers = {to.bytes, to.length},
       .first_word = to.first_word,
       .second_word = to.second_word,
       .data = {&what.datagram, 1},

@@ -172,11 +172,8 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
   image<qpc> c = queue_pair_context(pair, to);
   FREEHCA_TRY(take_reads(a, how.optional_fields, owner));
   if (to == qp_state::rtr) FREEHCA_TRY(set_path(c, a, has_peer, owner));
-  // The last counter is the sink. Queue pairs without a counter of their own use it (Linux 6.1
-  // MLX4_SINK_COUNTER_INDEX).
-  const capabilities& can = owner.adapter().capabilities();
-  if (a.counter == 0xff && can.has(dev_cap_flag::counters))
-    a.counter = static_cast<std::uint8_t>(can.raw.get<&query_dev_cap::max_counters>() - 1);
+  if (a.counter == 0xff)
+    a.counter = static_cast<std::uint8_t>(sink_counter(owner.adapter().capabilities()));
   FREEHCA_TRY(
       store(connection_fields, a, c, owner.refused(), row_at(offsetof(attributes, pkey_index)), 2));
   FREEHCA_TRY(store(connection_fields, a, c, owner.refused(), how.first, how.count));

@@ -25,7 +25,7 @@ struct special_queue_pairs : device_object {
   using creating = commands::conf_special_qp;
   static constexpr kind_facts facts{
       .name = "special queue pairs",
-      .item = 0x62,
+      .item = 0x64,
       .log_numbers = 3,
       .numbers = &number_spaces::qps,
       .group = context_group::qp,
@@ -65,7 +65,7 @@ struct management_queue_pair : queue_pair {
   static constexpr kind_facts facts = [] {
     kind_facts f = queue_pair::facts;
     f.name = "management queue pair";
-    f.item = 0x63;
+    f.item = 0x65;
     return f;
   }();
 
