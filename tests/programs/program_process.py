@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""Programs that run as an ordinary user without capabilities, each with files of its output."""
+"""Programs that run as an ordinary user without capabilities, or as root, each with files of its
+output."""
 import os
 import pathlib
 import signal
@@ -49,8 +50,11 @@ class Process:
         layer = ("--link", link) if link else ()
         start = [launcher, "--fabric", fabric, *layer, *(files if reports else ()), "--"]
         self.start(
-            folder, name, [*as_user(), *self.tracer(folder, name), *start, *words], environment
+            folder, name, [*self.user(), *self.tracer(folder, name), *start, *words], environment
         )
+
+    def user(self):
+        return as_user()
 
     def tracer(self, folder, name):
         return tracer(folder / f"{name}.trace") if self.traced else []
@@ -93,6 +97,13 @@ class Process:
             if line.startswith(name + " "):
                 return int(line.split()[1])
         raise Failed(f"no counter {name} of {self.path.name}")
+
+
+class AsRoot(Process):
+    """A program whose user is root, at least in a namespace of its own."""
+
+    def user(self):
+        return [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
 
 
 class InRoot(Process):

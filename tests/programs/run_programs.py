@@ -32,7 +32,7 @@ import relay_runs
 import roots
 import traces
 from expectations import Failed, expect
-from program_process import NOBODY, InRoot, Process, free_port, listens
+from program_process import NOBODY, AsRoot, InRoot, Process, free_port, listens
 from programs import CASES, Mpi, Names, Pair, Pyverbs, Relayed
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -220,7 +220,8 @@ def run_pyverbs(case, launcher, folder):
         run = InRoot(folder, "pyverbs", words)
     else:
         words = pyverbs_runs.words(pathlib.Path("/"), folder, without=case.without)
-        run = Process(launcher, folder, fabric, "pyverbs", words, link=case.link)
+        # Some tests want root.
+        run = AsRoot(launcher, folder, fabric, "pyverbs", words, link=case.link)
     try:
         pyverbs_runs.check(case, run.wait(300), run.output())
     finally:

@@ -13,6 +13,7 @@
 #include <freehca/firmware_cmds/port_settings.hpp>
 #include <freehca/firmware_cmds/qp_transitions.hpp>
 #include <freehca/firmware_cmds/raw_command.hpp>
+#include <freehca/firmware_cmds/special_qp.hpp>
 #include <freehca/firmware_cmds/srq.hpp>
 
 #include "support/task.hpp"
