@@ -209,7 +209,7 @@ static void set_catastrophic(Object *object, bool value, Error **errp)
     }
 }
 
-/* It reads as empty: what was raised is over. */
+/* Reads as empty, because an event has no duration. Empty text raises no event. */
 static char *get_raise(Object *object, Error **errp)
 {
     return g_strdup("");
@@ -221,6 +221,9 @@ static void set_raise(Object *object, const char *text, Error **errp)
     char why[256];
     bool raised;
 
+    if (!text[0]) {
+        return;
+    }
     if (!s->model) {
         error_setg(errp, "mlx4: x-fault-raise can only be set while the "
                    "machine runs");

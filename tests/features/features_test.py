@@ -53,8 +53,8 @@ class Tree(unittest.TestCase):
         for kind, name, path, text in (
             ("command", "query_cq", "hca/src/device.cpp", "commands::query_cq q;\n"),
             ("command", "access_reg", "hca/src/device.cpp", "layouts::opcode::access_reg\n"),
-            ("request", "lso", "queues/include/freehca/queues/requests.hpp",
-             "static constexpr auto opcode = layouts::wqe_opcode::lso;\n"),
+            ("request", "config_cmd", "queues/include/freehca/queues/requests.hpp",
+             "static constexpr auto opcode = layouts::wqe_opcode::config_cmd;\n"),
             ("completion", "next", "queues/src/cq.cpp", "cqe_opcode::next\n"),
             ("event", "gpio", "hca/src/event_context.cpp", "case event_type::gpio:\n"),
         ):  # fmt: skip

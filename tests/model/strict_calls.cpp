@@ -236,6 +236,7 @@ const good_call calls[] = {
     {opcode::query_port, stage::firmware,
      [](w&) { return call{opcode::query_port}.numbered(2).answered(); }},
     {opcode::sense_port, stage::firmware, of_port<opcode::sense_port>},
+    {opcode::get_op_req, stage::running, [](w&) { return call{opcode::get_op_req}.answered(); }},
     {opcode::set_node, stage::running,
      [](w&) {
        return call{opcode::set_node}.with(image<set_node>{}).numbered(set_node_input_modifier);

@@ -83,6 +83,10 @@ void add_ports(std::vector<wrong_call>& to) {
                   return world.issue(c);
                 }});
   to.push_back({opcode::diag_rprt, "counters_of_a_third_port", numbered<3>});
+  to.push_back({opcode::get_op_req, "acknowledgement_of_nothing", [](w& world, call& c) {
+                  c.numbered(1u << 16).by(static_cast<unsigned>(get_op_req_modifier::acknowledge));
+                  return world.issue(c);
+                }});
 }
 
 void add_groups(std::vector<wrong_call>& to) {

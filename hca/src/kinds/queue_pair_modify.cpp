@@ -168,17 +168,24 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
   verbs& owner = *pair.owner;
   const queue_pair_transition& how = pair.service->to[static_cast<unsigned>(to) - 1];
   FREEHCA_TRY(check_port(owner, a.address));
+  const roce_functions* const write = a.address.write();
+  const bool frames = write != nullptr && write->vlan_and_mac == nullptr;
+  if ((frames || pair.service->path != nullptr) && write != pair.service->path)
+    return owner.refused().refuse(attribute_id::link_layer, 0, 0);
   const bool has_peer = (how.optional_fields & qp_optpar::primary_path) != 0;
   image<qpc> c = queue_pair_context(pair, to);
   FREEHCA_TRY(take_reads(a, how.optional_fields, owner));
   if (to == qp_state::rtr) FREEHCA_TRY(set_path(c, a, has_peer, owner));
-  if (a.counter == 0xff)
-    a.counter = static_cast<std::uint8_t>(sink_counter(owner.adapter().capabilities()));
+  // As in Linux 6.1 (hw/mlx4/qp.c __mlx4_ib_modify_qp): only a named counter is an optional field.
+  std::uint32_t optional = how.optional_fields;
+  if (const unsigned sink = sink_counter(owner.adapter().capabilities()); a.counter == 0xff)
+    a.counter = static_cast<std::uint8_t>(sink);
+  else if (a.counter >= sink) return owner.refused().refuse(attribute_id::counter, a.counter, sink);
+  else if (to == qp_state::rtr) optional |= qp_optpar::counter_index;
   FREEHCA_TRY(
       store(connection_fields, a, c, owner.refused(), row_at(offsetof(attributes, pkey_index)), 2));
   FREEHCA_TRY(store(connection_fields, a, c, owner.refused(), how.first, how.count));
-  std::uint32_t optional = how.optional_fields;
-  if (const roce_functions* const write = a.address.write(); write != nullptr)
+  if (write != nullptr)
     optional |= write->transition(owner, *a.address.roce(), to, has_peer, pair.number, c);
   mailbox = {};
   mailbox.set<&qp_mailbox::opt_param_mask>(optional);

@@ -46,7 +46,8 @@ status raw_ethernet_queue_pair::plan(verbs& in, const attributes& a, creation<cr
           .header_bytes = queues::rdma_header_bytes,
           .most_message_bytes = large ? 1u << log_large : most_frame_bytes,
           .opcodes = queues::opcodes_of_frames(a.header_bytes != 0),
-          .to = {}};
+          .to = {},
+          .path = &write_raw_ethernet};
   service = &own_;
   keeps_tags = a.keep_tags;
   keeps_check_sequence = a.keep_check_sequence;
@@ -95,18 +96,13 @@ std::uint32_t write_raw_transition(verbs& in, const roce_path&, qp_state to, boo
   if (object.what->identity != &identity_of<raw_ethernet_queue_pair>) return 0;
   const auto& pair = static_cast<const raw_ethernet_queue_pair&>(object);
   context.set<&qpc::vsd>(pair.keeps_tags).set<&qpc::scatter_fcs>(pair.keeps_check_sequence);
-  context.set<&primary_path::link_type>(path_link::ethernet)
-      .set<&primary_path::counter_index>(0xff);
-  return 0;
-}
-
-std::uint64_t write_no_vlan(const roce_path&, image<address_vector>&) {
+  context.set<&primary_path::link_type>(path_link::ethernet);
   return 0;
 }
 
 }  // namespace
 
 const roce_functions write_raw_ethernet{&write_no_vector, &write_raw_context, &write_raw_transition,
-                                        &write_no_vlan};
+                                        nullptr};
 
 }  // namespace freehca

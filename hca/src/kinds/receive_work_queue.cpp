@@ -13,9 +13,6 @@ using namespace layouts;
 
 namespace {
 
-constexpr queue_pair_service frames_service{
-    .code = qp_service::mlx, .header_bytes = 0, .most_message_bytes = 0, .opcodes = 0, .to = {}};
-
 constexpr std::uint32_t key_bytes = 40;
 
 /// Checks the number of entries of an indirection table. Linux has the same limit (6.1 mlx4/fw.c
@@ -54,6 +51,13 @@ std::uint32_t write_frame_context(verbs& in, const roce_path& path, qp_state to,
 }
 
 constexpr roce_functions write_frames{&refuse_vector, &leave_path, &write_frame_context, nullptr};
+
+constexpr queue_pair_service frames_service{.code = qp_service::mlx,
+                                            .header_bytes = 0,
+                                            .most_message_bytes = 0,
+                                            .opcodes = 0,
+                                            .to = {},
+                                            .path = &write_frames};
 
 }  // namespace
 

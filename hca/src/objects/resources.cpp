@@ -32,6 +32,16 @@ status allocate_usable(number_allocator& numbers, std::uint32_t count, std::uint
 
 }  // namespace
 
+void object_record::use(object_record& other) {
+  for (object_record*& place : uses) {
+    if (place != nullptr) continue;
+    place = &other;
+    ++other.users;
+    return;
+  }
+  FREEHCA_ASSERT(false);
+}
+
 result<object_record*> verbs::take(const kind& what) {
   expect_entered();
   if (!up()) return status(driver_error::bad_state);

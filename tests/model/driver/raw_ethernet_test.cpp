@@ -705,6 +705,10 @@ TEST_F(raw_ethernet, paths_that_it_does_not_have_are_refused) {
   ASSERT_TRUE(move(qp_state::init).ok());
   expect(move(qp_state::rtr, {.priority = 8}), attribute_id::priority);
   ASSERT_TRUE(move(qp_state::rtr).ok());
+  // A path to a peer is for other queue pairs.
+  modify_queue_pair as_peer;
+  as_peer.start(rig.objects, pair, qp_state::rts, {.address = roce_path{}});
+  expect(rig.await(as_peer), attribute_id::link_layer);
   // An address handle has no such path.
   const auto made =
       rig.objects.create<address_handle>({.pd = domain, .address = raw_ethernet_path{.port = 1}});

@@ -3,6 +3,7 @@
 //
 // Posting to a send queue: the device finds each WQE whole, and what it reads ahead stamped.
 #include <freehca/queues/blueflame.hpp>
+#include <freehca/queues/frame_requests.hpp>
 #include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
 #include <freehca/work_requests/send_request.hpp>
@@ -27,7 +28,8 @@ using namespace layouts;
 using namespace freehca::testing;
 
 struct send_world {
-  send_world(std::uint32_t most_posted, unsigned gather, std::uint32_t most_inline, bool datagrams)
+  send_world(std::uint32_t most_posted, unsigned gather, std::uint32_t most_inline, bool datagrams,
+             std::uint64_t further_opcodes = 0)
       : shape(sq_shape_for(most_posted, gather, most_inline,
                            datagrams ? datagram_header_bytes : rdma_header_bytes)
                   .value()),
@@ -35,19 +37,19 @@ struct send_world {
         slots(shape.entries()),
         list(gather, {0x1111'2222'3333'4444, 0x55, 0x66}),
         payload(most_inline, std::byte{0x77}) {
-    EXPECT_TRUE(
-        queue
-            .open({{ring(), 0x1000, shape.bytes()},
-                   shape,
-                   slots.data(),
-                   {bytes_of(uar), 4096},
-                   7,
-                   gather,
-                   most_inline,
-                   1 << 30,
-                   datagrams ? opcodes_of_datagrams()
-                             : opcodes_of_a_connection(true) | opcodes_of_memory_management()})
-            .ok());
+    EXPECT_TRUE(queue
+                    .open({{ring(), 0x1000, shape.bytes()},
+                           shape,
+                           slots.data(),
+                           {bytes_of(uar), 4096},
+                           7,
+                           gather,
+                           most_inline,
+                           1 << 30,
+                           further_opcodes | (datagrams ? opcodes_of_datagrams()
+                                                        : opcodes_of_a_connection(true) |
+                                                              opcodes_of_memory_management())})
+                    .ok());
     queue.accept(true);
     for (std::size_t i = 0; i < address_vector::bytes; ++i) peer.vector.data()[i] = std::byte{0x99};
     of_list = {.list = list.data(),
@@ -248,6 +250,18 @@ std::string datagrams_inline(const trial& which, barrier_sites& sites) {
   send_world w(4, 12, 172, true);
   return two(w, w.of_inline, w.of_inline, which, sites);
 }
+std::string headers_of_several_blocks(const trial& which, barrier_sites& sites) {
+  send_world w(4, 14, 200, false, opcodes_of_frames(true));
+  EXPECT_EQ(w.shape.log_stride, 8);
+  const send_large_frame_list r{.headers = {w.payload.data(), 150, 1000},
+                                .data = {w.list.data(), 4}};
+  return w.explore(
+      [&] {
+        EXPECT_TRUE(w.queue.post(r).ok());
+        EXPECT_TRUE(w.queue.post_and_ring(r).ok());
+      },
+      which, sites);
+}
 std::string a_batch(const trial& which, barrier_sites& sites) {
   send_world w(4, 14, 200, false);
   return w.explore(
@@ -273,6 +287,7 @@ scenario_list send_scenarios() {
       {"inline data of several blocks", inline_data_of_several_blocks},
       {"datagrams of lists", datagrams_of_lists},
       {"datagrams inline", datagrams_inline},
+      {"headers of several blocks", headers_of_several_blocks},
       {"a batch", a_batch},
   };
   return all;

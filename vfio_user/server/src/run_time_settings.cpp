@@ -78,7 +78,9 @@ std::string set_catastrophic(adapter& a, text t) {
   return "";
 }
 
+/// It reads as empty. Empty text raises nothing.
 std::string raise_event(adapter& a, text t) {
+  if (t.empty()) return "";
   std::array<char, 512> why;
   if (freehca_model_raise_event(a.function.model(), t.c_str(), why.data(), why.size())) return "";
   return fmt::format("EVENT, EVENT:SUBTYPE or EVENT:SUBTYPE:PORT, where {}", why.data());

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "faults/fault_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -166,9 +167,10 @@ const char* parse_raised_event(std::string_view text, raised_event& to) {
   };
   raised_event wanted;
   const std::string_view word = take_word(text);
-  for (const auto& known : names)
-    if (word == known.name) wanted = {known.type, known.subtype, 1};
-  if (wanted.type == event_type::none) {
+  const auto known = std::ranges::find(names, word, [](const auto& row) { return row.name; });
+  if (known != std::end(names)) {
+    wanted = {known->type, known->subtype, 1};
+  } else {
     const auto type = number(word, 1, any_event - 1);
     if (!type)
       return "an event is 'client_reregister', 'pkey_change', 'gid_change', 'operation_required', "

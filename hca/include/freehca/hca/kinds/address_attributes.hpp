@@ -75,7 +75,8 @@ struct roce_functions {
   /// Returns the optional fields (layouts::qp_optpar) that the transition has besides others.
   std::uint32_t (*transition)(verbs& in, const roce_path& path, layouts::qp_state to, bool has_peer,
                               std::uint32_t number, layouts::image<layouts::qpc>& context);
-  /// Returns queues::address::vlan_and_mac. Marks the address vector of a path with a VLAN.
+  /// Returns queues::address::vlan_and_mac. Marks the address vector of a path with a VLAN. Null:
+  /// the path is for queue pairs of frames alone (queue_pair_service::path).
   std::uint64_t (*vlan_and_mac)(const roce_path& path, layouts::image<layouts::address_vector>& to);
 };
 extern const roce_functions write_roce, write_raw_ethernet;

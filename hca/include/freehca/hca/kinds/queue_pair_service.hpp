@@ -18,6 +18,8 @@ struct queue_pair_transition {
   std::uint32_t optional_fields;  ///< qp_mailbox::opt_param_mask
 };
 
+struct roce_functions;
+
 /// The properties in which the transport services of queue pairs differ.
 struct queue_pair_service {
   layouts::qp_service code;
@@ -25,6 +27,9 @@ struct queue_pair_service {
   std::uint32_t most_message_bytes;  ///< 0: the limit of the device
   std::uint64_t opcodes;             ///< of the service on a device that has all of them
   queue_pair_transition to[3];       ///< to INIT, RTR and RTS
+  /// The functions of the only path that queue pairs of frames take. Null: an infiniband_path or a
+  /// roce_path.
+  const roce_functions* path = nullptr;
 };
 
 /// A constant for each service, beside the table of attributes in queue_pair_modify.cpp.

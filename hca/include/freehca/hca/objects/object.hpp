@@ -65,17 +65,8 @@ struct object_record : list_node {
   bool in_doubt() const {
     return state >= phase::doubtful_creation && state <= phase::doubtful_forgotten;
   }
-  /// Makes this object refer to `other` until this object is released. Not inline: each kind would
-  /// repeat the loop for each object that it uses.
-  [[gnu::noinline]] void use(object_record& other) {
-    for (object_record*& place : uses) {
-      if (place != nullptr) continue;
-      place = &other;
-      ++other.users;
-      return;
-    }
-    FREEHCA_ASSERT(false);
-  }
+  /// Makes this object refer to `other` until this object is released.
+  void use(object_record& other);
 };
 
 /// An object that the device knows too. It has the lease of all resources that a command can put at
