@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 //
 // The resources of objects. Only this file gives them back.
+#include <freehca/hal/assert.hpp>
+
 #include <freehca/hca/objects/verbs.hpp>
 
 namespace freehca {
