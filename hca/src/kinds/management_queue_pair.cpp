@@ -56,7 +56,10 @@ status management_queue_pair::plan(verbs& in, const attributes& a, creation<crea
 }
 
 status management_queue_pair::build(verbs& in, const attributes& a, creation<creating>& to) {
-  number = special_qp(in.find(a.special)->number, a.qp, a.port);
+  const std::uint32_t special = special_qp(in.find(a.special)->number, a.qp, a.port);
+  // With this number, strip() would drop the completions of the queue pair that exists.
+  if (in.queue_pairs().find(special) != nullptr) return driver_error::busy;
+  number = special;
   return queue_pair::build(in, datagrams_of(a, 1), to);
 }
 

@@ -249,6 +249,20 @@ TEST_F(infiniband_management, unsignaled_sends_are_retired_and_packets_of_other_
   EXPECT_EQ(b.rings().receive.outstanding(), 0u);
 }
 
+TEST_F(infiniband_management, the_second_queue_pair_of_a_number_leaves_completions_of_the_first) {
+  agent a(hosts[0]), b(hosts[1]);
+  a.open(qp1_gsi);
+  b.open(qp1_gsi);
+  a.put(a_question());
+  b.receive();
+  ASSERT_TRUE(a.send({.address = infiniband_path{.dlid = hosts[1].lid()}}).ok());
+  EXPECT_TRUE(a.next().ok());
+  hosts.run([] { return false; }, clock::milliseconds(1));
+  management_qp_handle twice;
+  EXPECT_TRUE(b.create(twice, b.attributes(qp1_gsi)).is(driver_error::busy));
+  EXPECT_TRUE(b.next().ok()) << "the datagram had arrived before";
+}
+
 TEST_F(infiniband_management, a_full_queue_and_a_short_receive_are_errors) {
   agent a(hosts[0]), b(hosts[1]);
   a.open(qp1_gsi);
