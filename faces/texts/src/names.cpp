@@ -78,8 +78,8 @@ constexpr text_row attributes(
     "alternate P_Key index\0alternate ACK timeout code\0table entries\0"
     "table order\0default queue\0hash key bytes\0hash headers\0counter\0"
     "rule type\0rule headers\0rule header\0rule source MAC\0"
-    "special queue pair\0bytes of a MAD\0P_Key");
-static_assert(attributes.count == static_cast<unsigned>(attribute_id::pkey));
+    "special queue pair\0bytes of a MAD\0P_Key\0virtual lane");
+static_assert(attributes.count == static_cast<unsigned>(attribute_id::virtual_lane));
 
 constexpr text_row completions(
     "ok\0"

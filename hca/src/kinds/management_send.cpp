@@ -16,9 +16,8 @@ using namespace layouts;
 
 namespace {
 
-/// Bytes from the BTH to the ICRC, and from the UDP header.
-constexpr unsigned transport_bytes = bth::bytes + deth::bytes + mad_bytes + icrc_bytes,
-                   udp_bytes = udp_header::bytes + transport_bytes;
+/// Bytes from the BTH to the ICRC.
+constexpr unsigned transport_bytes = bth::bytes + deth::bytes + mad_bytes + icrc_bytes;
 
 /// The headers of a packet, and the fields of its control segment.
 struct prepared {
@@ -37,36 +36,21 @@ struct prepared {
   }
 };
 
-/// Adds the network header of a path: a GRH, an IPv6 header or an IPv4 header.
-void put_network(prepared& to, const image<address_vector>& path, const gid& source, gid_type type,
-                 unsigned next_header) {
+void put_grh(prepared& to, const image<address_vector>& path, const gid& source) {
   const std::byte* const dgid = path.data() + row_of<&address_vector::dgid>.offset;
-  const std::uint64_t hop_limit = path.get<&address_vector::hop_limit>(),
-                      traffic_class = path.get<&address_vector::tclass>();
-  if (type != gid_type::v2_ipv4) {
-    to.put(in_word<&grh::ip_version>(grh_ip_version) | in_word<&grh::traffic_class>(traffic_class) |
-           in_word<&grh::flow_label>(path.get<&address_vector::flow_label>()) |
-           in_word<&grh::payload_length>(type == gid_type::v2_ipv6 ? udp_bytes : transport_bytes) |
-           in_word<&grh::next_header>(next_header) | in_word<&grh::hop_limit>(hop_limit));
-    to.put(source.raw, sizeof source.raw);
-    return to.put(dgid, sizeof source.raw);
-  }
-  using l = ipv4_header;
-  std::byte* const header = to.bytes + to.length;
-  to.put(in_word<&l::version>(ipv4_version) | in_word<&l::header_words>(l::bytes / 4) |
-         in_word<&l::tos>(traffic_class) | in_word<&l::total_length>(l::bytes + udp_bytes) |
-         in_word<&l::dont_fragment>(1));
-  to.put(in_word<&l::ttl>(hop_limit) | in_word<&l::protocol>(ip_protocol_udp), 4);
-  to.put(source.raw + 12, 4);
-  to.put(dgid + 12, 4);
-  std::uint32_t sum = 0;
-  for (unsigned at = 0; at < l::bytes; at += 2) sum += load_be<std::uint16_t>(header + at);
-  sum = (sum & 0xffff) + (sum >> 16);
-  store_be(header + 10, static_cast<std::uint16_t>(~(sum + (sum >> 16))));
+  to.put(in_word<&grh::ip_version>(grh_ip_version) |
+         in_word<&grh::traffic_class>(path.get<&address_vector::tclass>()) |
+         in_word<&grh::flow_label>(path.get<&address_vector::flow_label>()) |
+         in_word<&grh::payload_length>(transport_bytes) |
+         in_word<&grh::next_header>(grh_next_header_bth) |
+         in_word<&grh::hop_limit>(path.get<&address_vector::hop_limit>()));
+  to.put(source.raw, sizeof source.raw);
+  to.put(dgid, sizeof source.raw);
 }
 
-void put_infiniband(prepared& to, bool is_smi, const infiniband_path& a, std::uint64_t dlid,
-                    const image<address_vector>& path, const gid& source) {
+void put_infiniband(prepared& to, bool is_smi, const management_send& what,
+                    const infiniband_path& a, std::uint64_t dlid,
+                    const image<address_vector>& path) {
   using l = wqe_ctrl_mlx;
   const bool permissive = dlid == permissive_lid;
   // Without `slr`, the device adds the LID of the port to the path bits.
@@ -76,11 +60,11 @@ void put_infiniband(prepared& to, bool is_smi, const infiniband_path& a, std::ui
   const auto next =
       static_cast<unsigned>(a.global ? link_next_header::iba_global : link_next_header::iba_local);
   const unsigned words = (lrh::bytes + (a.global ? grh::bytes : 0) + transport_bytes) / 4;
-  to.put(in_word<&lrh::virtual_lane>(is_smi ? 15 : 0) | in_word<&lrh::service_level>(a.sl) |
-         in_word<&lrh::lnh>(next) | in_word<&lrh::dlid>(dlid) |
+  to.put(in_word<&lrh::virtual_lane>(is_smi ? 15u : what.virtual_lane) |
+         in_word<&lrh::service_level>(a.sl) | in_word<&lrh::lnh>(next) | in_word<&lrh::dlid>(dlid) |
          in_word<&lrh::packet_length>(words) |
          in_word<&lrh::slid>(permissive ? permissive_lid : a.path_bits));
-  if (a.global) put_network(to, path, source, gid_type::v1, grh_next_header_bth);
+  if (a.global) put_grh(to, path, what.source);
 }
 
 status put_ethernet(prepared& to, verbs& in, const management_send& what, const roce_path& a,
@@ -88,10 +72,12 @@ status put_ethernet(prepared& to, verbs& in, const management_send& what, const 
   using l = wqe_ctrl_ethernet;
   refused_attribute& note = in.refused();
   FREEHCA_TRY(note.check(attribute_id::port_mac, what.smac, most_mac, 1));
-  const gid_type type = in.adapter().addresses(a.port).gid(a.sgid_index);
-  const bool v1 = type == gid_type::v1, ipv4 = type == gid_type::v2_ipv4;
-  if (what.source == gid{} || (!v1 && is_ipv4(what.source) != ipv4))
-    return note.refuse(attribute_id::port_gid, 1, 1);
+  if (what.source == gid{}) return note.refuse(attribute_id::port_gid, 1, 1);
+  // The device computes the invariant CRC as the roce_mode of the queue pair says, which is that of
+  // v1 here. Linux has a second queue pair for v2 (6.1 hw/mlx4/qp.c MLX4_IB_ROCE_V2_GSI_QP, commit
+  // e1b866c677d6).
+  if (in.adapter().addresses(a.port).gid(a.sgid_index) != gid_type::v1)
+    return driver_error::unsupported;
   to.first_word = in_word<&l::vlan_tag>(std::uint64_t{a.priority} << 13);
   to.second_word = in_word<&l::dmac_47_32>(a.dmac >> 32) |
                    in_word<&l::dmac_31_0>(a.dmac & 0xffff'ffff) |
@@ -102,15 +88,8 @@ status put_ethernet(prepared& to, verbs& in, const management_send& what, const 
     to.put(in_word<&vlan_tag::tpid>(ethertype::vlan) | in_word<&vlan_tag::priority>(a.priority) |
                in_word<&vlan_tag::vid>(a.vlan),
            vlan_tag::bytes);
-  const std::uint16_t ether_type = v1     ? ethertype::roce_v1
-                                   : ipv4 ? ethertype::ipv4
-                                          : ethertype::ipv6;
-  to.put(std::uint64_t{ether_type} << 48, ether_type_bytes);
-  put_network(to, path, what.source, type, v1 ? grh_next_header_bth : ip_protocol_udp);
-  if (!v1)
-    to.put(in_word<&udp_header::source_port>(roce_v2_first_source_port) |
-           in_word<&udp_header::destination_port>(roce_v2_udp_port) |
-           in_word<&udp_header::length>(udp_bytes));
+  to.put(std::uint64_t{ethertype::roce_v1} << 48, ether_type_bytes);
+  put_grh(to, path, what.source);
   return {};
 }
 
@@ -127,6 +106,8 @@ status send_management(verbs& in, management_qp_handle from, const management_se
   FREEHCA_TRY(note.check(id::remote_qpn, what.remote_qpn, most_qpn, pair->is_smi ? 0 : 1));
   // 0 and 0x8000 are no P_Keys (IBTA vol. 1, 10.9.1.1).
   FREEHCA_TRY(note.check(id::pkey, what.pkey & 0x7fff, 0x7fff, 1));
+  // Lane 15 has the datagrams of QP0 only (Linux 6.1 hw/mlx4/qp.c build_mlx_header).
+  FREEHCA_TRY(note.check(id::virtual_lane, what.virtual_lane, 14));
   FREEHCA_TRY(check_port(in, what.address));
   address_attributes way = what.address;
   infiniband_path* const infiniband = way.infiniband();
@@ -137,8 +118,8 @@ status send_management(verbs& in, management_qp_handle from, const management_se
   FREEHCA_TRY(write_path(in, way, true, path));
   prepared to;
   if (infiniband != nullptr)
-    put_infiniband(to, pair->is_smi, *infiniband, permissive ? permissive_lid : infiniband->dlid,
-                   path, what.source);
+    put_infiniband(to, pair->is_smi, what, *infiniband,
+                   permissive ? permissive_lid : infiniband->dlid, path);
   else FREEHCA_TRY(put_ethernet(to, in, what, *way.roce(), path));
   queues::sq& queue = pair->rings.send;
   to.put(in_word<&bth::opcode>(static_cast<unsigned>(bth_opcode::ud_send_only)) |

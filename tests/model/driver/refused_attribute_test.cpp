@@ -88,6 +88,9 @@ void refused_attribute_test::refuse_management() {
   what.remote_qpn = 0;
   what.pkey = 0x8000;
   expect(send(), id::pkey, 0, 1);
+  what.pkey = layouts::default_pkey_full;
+  what.virtual_lane = 15;
+  expect(send(), id::virtual_lane, 15, 14);
   destroy_management_queue_pair no_pair;
   no_pair.start(rig.objects, pair.made());
   EXPECT_TRUE(rig.await(no_pair).ok());
@@ -451,7 +454,7 @@ TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
   close.close(rig.adapter, 3);
   expect(rig.await(close), id::port, 3, can.ports, rig.adapter.refused());
   refuse_on_ethernet();
-  for (unsigned i = 1; i <= static_cast<unsigned>(id::pkey); ++i)
+  for (unsigned i = 1; i <= static_cast<unsigned>(id::virtual_lane); ++i)
     EXPECT_EQ(seen.count(static_cast<id>(i)), 1u) << name_of(static_cast<id>(i));
   EXPECT_EQ(counts(rig), before);
   EXPECT_EQ(rig.machine.adapter().complaints(), 0u);

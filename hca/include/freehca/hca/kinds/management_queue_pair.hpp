@@ -104,13 +104,17 @@ struct management_send {
   std::uint32_t remote_qpn = layouts::qp1_gsi;  ///< from QP0: layouts::qp0_smi
   std::uint32_t qkey = layouts::gsi_qkey;
   std::uint16_t pkey = layouts::default_pkey_full;
+  /// From QP1 of an InfiniBand port: the virtual lane of the SL, 0 to 14. The caller knows the
+  /// port's SLtoVLMappingTable. Datagrams of QP0 take lane 15.
+  std::uint8_t virtual_lane = 0;
   queues::data_entry datagram{};  ///< layouts::mad_bytes bytes
   bool signaled = true, solicited = false;
 };
 
 /// Posts a management datagram and rings the doorbell. Errors: driver_error::stale_handle, ::busy,
-/// ::bad_argument (verbs::refused() names the attribute), ::bad_state (the queue pair is not in
-/// RTS), ::queue_full.
+/// ::bad_argument (verbs::refused() names the attribute), ::unsupported (the GID at `sgid_index` is
+/// of RoCE v2: the device would compute a wrong invariant CRC), ::bad_state (the queue pair is not
+/// in RTS), ::queue_full.
 status send_management(verbs& in, management_qp_handle from, const management_send& what);
 
 }  // namespace freehca
