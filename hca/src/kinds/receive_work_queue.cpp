@@ -3,7 +3,6 @@
 //
 // Receive work queues, and the queue pair that distributes frames among them.
 #include <freehca/layouts/bit_operations.hpp>
-#include <freehca/layouts/word.hpp>
 
 #include <freehca/hca/kinds/rss_queue_pair.hpp>
 
@@ -70,12 +69,15 @@ address_attributes frames_of(unsigned port) {
 status receive_queue_range::build(verbs& in, const attributes& a) {
   if (!in.is_control_owner()) return driver_error::unsupported;
   FREEHCA_TRY(check_table(in, a.count));
-  const auto taken = in.adapter().numbers().qps.allocate(a.count, a.count);
+  const context_tables& tables = in.adapter().contexts();
+  const auto taken = in.adapter().numbers().qps.allocate(
+      a.count, a.count, [&tables](std::uint32_t first, std::uint32_t count) {
+        return tables.first_usable(context_group::qp, first, count);
+      });
   if (!taken.ok()) return taken.error();
   next = taken.value();
   left = a.count;
-  if (in.adapter().contexts().first_usable(context_group::qp, next, left) == next) return {};
-  return status(driver_error::no_resource, static_cast<unsigned>(budget::item::qps));
+  return {};
 }
 
 void receive_queue_range::strip(verbs& in) {
@@ -86,6 +88,7 @@ void receive_queue_range::strip(verbs& in) {
 status receive_work_queue::plan(verbs& in, const attributes& a, creation<creating>& to) {
   receive_queue_range* const from = in.find(a.range);
   FREEHCA_TRY(verbs::usable(from));
+  if (a.queue.shared) return driver_error::unsupported;
   FREEHCA_TRY(queue_pair::plan(in, a.queue, to));
   service = &frames_service;
   if (from->left == 0) return status(driver_error::no_resource, from->facts.item);
@@ -103,12 +106,14 @@ status rss_queue_pair::plan(verbs& in, const attributes& a, creation<creating>& 
   const bool udp = (a.headers & (rss_headers::udp_ipv4 | rss_headers::udp_ipv6)) != 0;
   if (!(toeplitz ? can.raw.get<&query_dev_cap::rss_toeplitz>()
                  : can.raw.get<&query_dev_cap::rss_xor>()) ||
-      (udp && !can.has(dev_cap_flag::udp_rss)))
+      (udp && !can.has(dev_cap_flag::udp_rss)) || a.queue.shared)
     return driver_error::unsupported;
-  FREEHCA_TRY(check_table(in, a.count));
+  FREEHCA_TRY(check_table(in, a.table != nullptr ? a.count : 0));
   FREEHCA_TRY(note.check(attribute_id::receives, a.queue.receives, 0));
   FREEHCA_TRY(note.check(attribute_id::default_queue, a.default_queue, a.count - 1));
-  FREEHCA_TRY(note.check(attribute_id::hash_key_bytes, a.key_bytes, key_bytes, key_bytes));
+  if (toeplitz)
+    FREEHCA_TRY(note.check(attribute_id::hash_key_bytes, a.key != nullptr ? a.key_bytes : 0,
+                           key_bytes, key_bytes));
   // Linux does not hash by ports without the addresses (6.1 hw/mlx4/qp.c set_qp_rss).
   const unsigned h = a.headers, ports = h << 1,
                  needed = ((ports | h << 4) & rss_headers::ipv4) |
@@ -129,15 +134,20 @@ status rss_queue_pair::plan(verbs& in, const attributes& a, creation<creating>& 
     ++queue->users;
   }
   const std::uint32_t base = first->number;
-  std::byte* const to_words = spreading.data();
-  store_be<std::uint64_t>(to_words, in_word<&r::log_size>(bit_width(count) - 1) |
-                                        in_word<&r::base_qpn>(base) |
-                                        in_word<&r::default_qpn>(base + a.default_queue));
-  // The headers are the low byte of the word that has the hash.
-  store_be<std::uint32_t>(to_words + row_of<&r::hash>.offset,
-                          static_cast<std::uint32_t>(toeplitz) << row_of<&r::hash>.lo | h);
-  __builtin_memcpy(to_words + row_of<&r::key>.offset, a.key, key_bytes);
-  store_be<std::uint32_t>(to_words + row_of<&r::base_qpn_udp>.offset, udp ? base : 0);
+  const auto hashes = [h](std::uint8_t header) { return (h & header) != 0; };
+  spreading = {};
+  spreading.set<&r::log_size>(bit_width(count) - 1)
+      .set<&r::base_qpn>(base)
+      .set<&r::default_qpn>(base + a.default_queue)
+      .set<&r::hash>(a.hash)
+      .set<&r::ipv4>(hashes(rss_headers::ipv4))
+      .set<&r::tcp_ipv4>(hashes(rss_headers::tcp_ipv4))
+      .set<&r::ipv6>(hashes(rss_headers::ipv6))
+      .set<&r::tcp_ipv6>(hashes(rss_headers::tcp_ipv6))
+      .set<&r::udp_ipv4>(hashes(rss_headers::udp_ipv4))
+      .set<&r::udp_ipv6>(hashes(rss_headers::udp_ipv6))
+      .set<&r::base_qpn_udp>(udp ? base : 0);
+  if (toeplitz) spreading.set_bytes<&r::key>(reinterpret_cast<const std::byte*>(a.key));
   return {};
 }
 

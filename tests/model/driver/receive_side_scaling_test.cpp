@@ -286,7 +286,10 @@ TEST_F(receive_side_scaling, the_exclusive_or_is_of_the_words_of_the_addresses) 
   make_queues();
   rss_queue_pair_attributes a = table(ipv4);
   a.hash = rss_hash::exclusive_or;
-  ASSERT_TRUE(create(rss, a).ok());
+  a.key = nullptr;  // of the Toeplitz hash only
+  a.key_bytes = 0;
+  const status s = create(rss, a);
+  ASSERT_TRUE(s.ok()) << words(s);
   start_receiving();
   expect_hash(published[0], tcp, 0x420995bb ^ 0xa18e6450);
 }
@@ -307,6 +310,56 @@ TEST_F(receive_side_scaling, a_range_gives_aligned_numbers_once) {
   EXPECT_TRUE(rig.objects.destroy(range).is(driver_error::busy));
   EXPECT_TRUE(destroy(queue[0]).ok());
   EXPECT_TRUE(create(more, attributes()).is(driver_error::no_resource)) << "the number is used up";
+}
+
+TEST_F(receive_side_scaling, a_range_passes_over_context_memory_in_doubt) {
+  const auto first = rig.objects.create<receive_queue_range>({.count = 1});
+  ASSERT_TRUE(first.ok());
+  const std::uint32_t doubtful = rig.objects.find(first.value())->next;
+  unsigned held = 0;
+  rig.machine.adapter().judge_commands([&](opcode code, std::uint32_t) {
+    using fate = model::command_verdict::fate;
+    const bool hold = code == opcode::map_icm && held++ == 0;
+    return model::command_verdict{.what = hold ? fate::hold : fate::run};
+  });
+  rig.adapter.commands().set_limit(patience::ordinary, clock::milliseconds(20));
+  range = first.value();
+  rwq_handle late;
+  EXPECT_TRUE(create(late, attributes()).is(transport_error::timeout));
+  EXPECT_NE(rig.adapter.holdings().mappings_in_doubt, 0u);
+  const auto second = rig.objects.create<receive_queue_range>({.count = 2});
+  ASSERT_TRUE(second.ok()) << words(second.error());
+  EXPECT_GT(rig.objects.find(second.value())->next, doubtful + 1);
+  range = second.value();
+  rwq_handle good;
+  EXPECT_TRUE(create(good, attributes()).ok());
+  EXPECT_TRUE(destroy(good).ok());
+  rig.machine.adapter().judge_commands({});
+  rig.machine.adapter().release_held_commands();
+  EXPECT_TRUE(rig.run(
+      [&] {
+        return rig.adapter.holdings().mappings_in_doubt == 0 &&
+               rig.objects.held<receive_work_queue>() == 0;
+      },
+      clock::seconds(100)));
+  EXPECT_TRUE(rig.objects.destroy(first.value()).ok());
+}
+
+TEST_F(receive_side_scaling, a_shared_receive_queue_is_refused) {
+  srq_handle shared;
+  ASSERT_TRUE(create(shared, {.pd = pd, .receives = receives}).ok());
+  make_queues(2);
+  ASSERT_TRUE(destroy(queue[1]).ok());
+  queue.pop_back();
+  rwq_handle more;
+  receive_work_queue_attributes a = attributes();
+  a.queue.receives = 0;
+  a.queue.shared = shared;
+  EXPECT_TRUE(create(more, a).is(driver_error::unsupported));
+  rss_queue_pair_attributes t = table(ipv4);
+  t.queue.shared = shared;
+  EXPECT_TRUE(create(rss, t).is(driver_error::unsupported));
+  EXPECT_TRUE(destroy(shared).ok()) << "nothing uses it";
 }
 
 TEST_F(receive_side_scaling, what_is_in_use_stays) {

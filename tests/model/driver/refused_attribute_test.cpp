@@ -219,6 +219,8 @@ void refused_attribute_test::refuse_receive_side_scaling(verbs_rig& other) {
   expect(spoilt([](to& a) { a.default_queue = 4; }), id::default_queue, 4, 3, note);
   expect(spoilt([](to& a) { a.key_bytes = 39; }), id::hash_key_bytes, 39, 40, note);
   expect(spoilt([](to& a) { a.key_bytes = 41; }), id::hash_key_bytes, 41, 40, note);
+  expect(spoilt([](to& a) { a.key = nullptr; }), id::hash_key_bytes, 0, 40, note);
+  expect(spoilt([](to& a) { a.table = nullptr; }), id::table_entries, 0, 1, note);
   for (const std::uint8_t headers :
        {rss_headers::tcp_ipv4, rss_headers::udp_ipv4, rss_headers::tcp_ipv6, rss_headers::udp_ipv6,
         std::uint8_t{rss_headers::ipv6 | rss_headers::tcp_ipv4}, std::uint8_t{1 << 6}})

@@ -53,8 +53,8 @@ struct receive_work_queue : queue_pair {
 
   receive_work_queue* following = nullptr;  ///< in the table of an RSS queue pair
 
-  /// Error besides those of a queue pair: driver_error::no_resource (`where` is the item of
-  /// receive_queue_range: all numbers are taken).
+  /// Errors besides those of a queue pair: driver_error::no_resource (`where` is the item of
+  /// receive_queue_range: all numbers are taken), ::unsupported (a shared receive queue).
   status plan(verbs& in, const attributes& a, creation<creating>& to);
   status build(verbs& in, const attributes& a, creation<creating>& to) {
     return queue_pair::build(in, a.queue, to);

@@ -27,7 +27,7 @@ struct rss_queue_pair_attributes {
   std::uint32_t default_queue = 0;  ///< index of the queue for frames that are not hashed
   layouts::rss_hash hash = layouts::rss_hash::toeplitz;
   std::uint8_t headers = 0;  ///< of rss_headers
-  /// The key of the Toeplitz hash, 40 bytes. start() reads it.
+  /// The key of the Toeplitz hash, 40 bytes. start() reads it. The other hash has no key.
   const std::uint8_t* key = nullptr;
   std::uint32_t key_bytes = 0;
 };
@@ -51,7 +51,8 @@ struct rss_queue_pair : queue_pair {
   layouts::image<layouts::rss_context> spreading;  ///< the parameters in the context
 
   /// Errors besides those of a queue pair: driver_error::unsupported (the device does not have the
-  /// hash, or no UDP in it), ::stale_handle and ::busy (of a receive work queue).
+  /// hash, or no UDP in it; a shared receive queue), ::stale_handle and ::busy (of a receive work
+  /// queue).
   status plan(verbs& in, const attributes& a, creation<creating>& to);
   status build(verbs& in, const attributes& a, creation<creating>& to) {
     FREEHCA_TRY(queue_pair::build(in, a.queue, to));
