@@ -64,13 +64,23 @@ TEST_F(vfio_door_test, iommufd_is_taken_where_it_is_there_and_permitted) {
   EXPECT_EQ(taken(both, door::iommufd), door::iommufd);
   EXPECT_EQ(taken(both, door::group), door::group);
   EXPECT_EQ(taken(fake_vfio::function(), door::automatic), door::group);
-  EXPECT_EQ(vfio_device::usable_door(both), door::iommufd);
+  const auto usable = [&](const pci_function& f, door way) {
+    calls.work();
+    const door found = vfio_device::usable_door(f, way);
+    for (const auto& call : calls.made()) EXPECT_NE(call.name, "/dev/vfio/7") << "held for a while";
+    return found;
+  };
+  EXPECT_EQ(usable(both, door::automatic), door::iommufd);
+  EXPECT_EQ(usable(fake_vfio::function(), door::automatic), door::group);
+  for (const door way : {door::iommufd, door::group})
+    EXPECT_EQ(usable(fake_vfio::function(), way), way);
   for (const char* path : {"/dev/iommu", node})
     for (const int error : {EACCES, EPERM, ENOENT}) {
       calls.work();
       calls.refuse(path, error);
       EXPECT_EQ(taken(both, door::automatic), door::group) << path;
       EXPECT_EQ(vfio_device::usable_door(both), door::group) << path;
+      EXPECT_EQ(vfio_device::usable_door(both, door::iommufd), door::iommufd) << path;
     }
   EXPECT_EQ(calls.descriptors(), 0u);
 }

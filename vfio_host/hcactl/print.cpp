@@ -30,9 +30,10 @@ std::string to_text(const vfio_host::pci_function& f) {
 }
 
 std::string to_text(const vfio_host::pci_function& f, vfio_host::door way) {
-  const std::string file = way == vfio_host::door::iommufd
-                               ? f.character_device_path()
-                               : fmt::format("/dev/vfio/{}", f.group.value_or(0));
+  const std::string file =
+      way == vfio_host::door::iommufd
+          ? (f.character_device.empty() ? "no character device" : f.character_device_path())
+          : fmt::format("/dev/vfio/{}", f.group.value_or(0));
   return fmt::format("{}, {}", vfio_host::name_of(way), file);
 }
 

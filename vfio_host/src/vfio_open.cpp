@@ -150,9 +150,10 @@ std::optional<failure> vfio_device::obstacle(const pci_function& function, door 
 }
 
 door vfio_device::usable_door(const pci_function& function, door way) {
-  if (unusable(function)) return door::group;
+  if (way != door::automatic) return way;
+  if (unusable(function) || function.character_device.empty()) return door::group;
   vfio_device door_alone;
-  return door_alone.open_door(function, way) ? door::group : door_alone.door_;
+  return door_alone.open_character_device(function) ? door::group : door::iommufd;
 }
 
 std::optional<failure> vfio_device::open_door(const pci_function& function, door way) {

@@ -47,7 +47,8 @@ class vfio_device {
   /// The obstacle to open(), if the kernel shows one without opening the function. Opening resets a
   /// function that is up (Linux 6.1 vfio_pci_core.c, vfio_pci_core_enable).
   static std::optional<failure> obstacle(const pci_function& function, door way = door::automatic);
-  /// The door that open() would take with these rights of the process: group or iommufd.
+  /// The door that open() takes with these rights of the process: `way`, or in place of automatic
+  /// group or iommufd. It does not open the IOMMU group, which only one process can open at a time.
   static door usable_door(const pci_function& function, door way = door::automatic);
 
   ~vfio_device();
