@@ -164,6 +164,12 @@ int find_entry(engine& here, std::uint32_t port, std::uint32_t index, gid_entry&
 
 namespace {
 
+/// Sets errno. Returns -1.
+int fail_with(int error) {
+  errno = error;
+  return -1;
+}
+
 /// As Linux answers (6.1 hw/mlx4/main.c mlx4_ib_query_device).
 void describe_rss(engine& here, ibv_device_attr_ex& to) {
   const capabilities& can = here.hardware().capabilities();
@@ -284,10 +290,7 @@ FREEHCA_EXPORT int ibv_query_gid(ibv_context* context, std::uint8_t port, int in
   const int error =
       index < 0 ? EINVAL
                 : find_entry(engine_of(context), port, static_cast<std::uint32_t>(index), found);
-  if (error != 0 && error != ENODATA) {
-    errno = error;
-    return -1;
-  }
+  if (error != 0 && error != ENODATA) return fail_with(error);
   *to = gid_from(found.address);
   return 0;
 }
@@ -296,10 +299,7 @@ FREEHCA_EXPORT int ibv_query_gid_type(ibv_context* context, std::uint8_t port, u
                                       int* type) {
   gid_entry found;
   const int error = find_entry(engine_of(context), port, index, found);
-  if (error != 0 && error != ENODATA) {
-    errno = error;
-    return -1;
-  }
+  if (error != 0 && error != ENODATA) return fail_with(error);
   // 0: of InfiniBand and RoCE v1. 1: of RoCE v2 (rdma-core libibverbs/driver.h).
   *type = found.type == IBV_GID_TYPE_ROCE_V2 ? 1 : 0;
   return 0;
@@ -347,21 +347,23 @@ FREEHCA_EXPORT ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry*
 
 FREEHCA_EXPORT int ibv_query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* to) {
   engine& here = engine_of(context);
+  if (here.dead()) return fail_with(ENODEV);
+  const engine::guard held(here.lock);
   if (!here.is_port(port) || index < 0 ||
-      static_cast<std::size_t>(index) >= here.port(port).pkeys.size()) {
-    errno = EINVAL;
-    return -1;
-  }
+      static_cast<std::size_t>(index) >= here.port(port).pkeys.size())
+    return fail_with(EINVAL);
   *to = layouts::swap_be(here.port(port).pkeys[static_cast<std::size_t>(index)]);
   return 0;
 }
 
 FREEHCA_EXPORT int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
-  if (engine& here = engine_of(context); here.is_port(port)) {
+  engine& here = engine_of(context);
+  if (here.dead()) return fail_with(ENODEV);
+  const engine::guard held(here.lock);
+  if (here.is_port(port)) {
     const std::vector<std::uint16_t>& keys = here.port(port).pkeys;
     const auto found = std::find(keys.begin(), keys.end(), layouts::swap_be(pkey));
     if (found != keys.end()) return static_cast<int>(found - keys.begin());
   }
-  errno = EINVAL;
-  return -1;
+  return fail_with(EINVAL);
 }
