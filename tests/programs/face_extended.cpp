@@ -4,6 +4,7 @@
 // Extended completion queues, timestamps and the clock.
 #include <cerrno>
 #include <string>
+#include <thread>
 
 #include "face.hpp"
 
@@ -79,7 +80,8 @@ void completions_are_polled_one_by_one(std::uint64_t) {
         expect_equal(ibv_wc_read_qp_num(cq), pair.qp->qp_num, "qp_num");
       }
       expect_equal(ibv_next_poll(cq), ENOENT, "the end of the queue");
-      ibv_end_poll(cq);
+      std::thread([cq] { ibv_end_poll(cq); }).join();
+      expect_equal(ibv_start_poll(cq, &none), ENOENT, "a poll after one that another thread ended");
     }
     expect_equal(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0, "ibv_destroy_cq");
   }

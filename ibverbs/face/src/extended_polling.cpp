@@ -10,15 +10,22 @@ namespace freehca::ibverbs {
 
 namespace {
 
+void release(completions& queue) {
+  queue.polled.clear(std::memory_order_release);
+  queue.polled.notify_one();
+}
+
 int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* how) {
   if (how->comp_mask != 0) return EINVAL;
   completions& queue = of(cq);
-  // Another thread of the parent of a forked child may have had the lock.
+  // Another thread of the parent of a forked child may have been polling.
   if (engine_of(cq->context).dead()) return ENODEV;
-  if (!queue.is_single_threaded) queue.polling.lock();
+  if (!queue.is_single_threaded)
+    while (queue.polled.test_and_set(std::memory_order_acquire))
+      queue.polled.wait(true, std::memory_order_relaxed);
   const int error = take_current(queue);
   // Without a completion, the program does not call end_poll().
-  if (error != 0 && !queue.is_single_threaded) queue.polling.unlock();
+  if (error != 0 && !queue.is_single_threaded) release(queue);
   return error;
 }
 
@@ -26,9 +33,10 @@ int next_poll(ibv_cq_ex* cq) {
   return take_current(of(cq));
 }
 
-/// Some programs call it although start_poll() has failed (pyverbs' tests).
+/// Another thread than that of start_poll() may call it. Some programs call it after start_poll()
+/// has failed (pyverbs' tests).
 void end_poll(ibv_cq_ex* cq) {
-  if (of(cq).polling.held()) of(cq).polling.unlock();
+  if (!of(cq).is_single_threaded) release(of(cq));
 }
 
 template <auto Member>

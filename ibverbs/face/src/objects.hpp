@@ -95,7 +95,7 @@ struct completions {
   ibv_wc current;
   std::uint64_t current_time;  // if it has timestamps
   bool is_single_threaded;
-  engine_lock polling;  // held meanwhile, unless it is single threaded
+  std::atomic_flag polled;  // set meanwhile, unless it is single threaded
 };
 
 struct shared_receives {
