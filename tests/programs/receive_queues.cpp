@@ -30,7 +30,8 @@ struct distribution {
       require(queue != nullptr, "ibv_create_wq");
       expect(how.max_wr >= receives && how.max_sge >= 1, "a queue has room for what was asked for");
     }
-    table = make_table(2, queues);
+    // An adapter without Ethernet ports has tables of one queue.
+    table = make_table(of.ethernet ? 2 : 0, queues);
     require(table != nullptr, "ibv_create_rwq_ind_table");
     for (unsigned i = 0; i < sizeof key; ++i) key[i] = static_cast<std::uint8_t>(i + 1);
   }
@@ -117,49 +118,84 @@ void receive_queues_are_distributed_to(std::uint64_t) {
   how.send_cq = all.cq;
   all.refused(how, EOPNOTSUPP, "an RSS queue pair that sends");
 
-  ibv_qp* const qp = all.make(all.attributes(ipv4 | tcp));
-  require(qp != nullptr, "ibv_create_qp_ex of an RSS queue pair");
-  expect_equal(ibv_destroy_rwq_ind_table(all.table), EBUSY, "a table in use is not destroyed");
   expect_equal(modify(all.queues[0], IBV_WQS_ERR), EINVAL, "RESET to ERR");
   for (unsigned i = 0; i < 3; ++i)
     expect_equal(modify(all.queues[i], IBV_WQS_RDY), 0, "RESET to RDY");
+  std::vector<unsigned char> bytes(4096);
+  ibv_mr* const region = ibv_reg_mr(device.pd, bytes.data(), bytes.size(), IBV_ACCESS_LOCAL_WRITE);
+  require(region != nullptr, "ibv_reg_mr");
+  ibv_sge list{reinterpret_cast<std::uintptr_t>(bytes.data()), 4096, region->lkey};
+  const auto post = [&](unsigned which, std::uint64_t id) {
+    ibv_recv_wr request{}, *bad = nullptr;
+    request.wr_id = id;
+    request.sg_list = &list;
+    request.num_sge = 1;
+    return ibv_post_wq_recv(all.queues[which], &request, &bad);
+  };
+  // The usual order of a program: receives first, then the port.
+  expect_equal(post(0, 76), 0, "a receive in RDY before a queue pair runs");
+  expect_equal(post(1, 1), 0, "a receive in RDY");
+  expect_equal(modify(all.queues[1], IBV_WQS_RESET), 0, "RDY to RESET");
+  expect(post(1, 2) != 0, "a receive in RESET is refused");
+  expect_equal(modify(all.queues[1], IBV_WQS_RDY), 0, "RESET to RDY again");
+  for (std::uint32_t i = 0; i < receives; ++i)
+    expect_equal(post(1, 100 + i), 0, "a receive of a queue that RESET has emptied");
+  if (!device.ethernet) {
+    all.refused(all.attributes(ipv4 | tcp), EOPNOTSUPP, "an RSS queue pair without Ethernet port");
+    expect_equal(ibv_dereg_mr(region), 0, "ibv_dereg_mr");
+    return;
+  }
+  ibv_qp* qp = all.make(all.attributes(ipv4 | tcp));
+  require(qp != nullptr, "ibv_create_qp_ex of an RSS queue pair");
+  expect_equal(ibv_destroy_rwq_ind_table(all.table), EBUSY, "a table in use is not destroyed");
   ibv_qp_attr to{};
   to.qp_state = IBV_QPS_RTR;
   expect_equal(ibv_modify_qp(qp, &to, IBV_QP_STATE), EOPNOTSUPP, "RESET to RTR");
   to.qp_state = IBV_QPS_INIT;
   expect_equal(ibv_modify_qp(qp, &to, IBV_QP_STATE), EINVAL, "INIT without a port");
   to.port_num = 1;
-  const int started = ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PORT);
-  expect_equal(started, device.ethernet ? 0 : EINVAL, "RESET to INIT");
-  if (started == 0) {
-    to.qp_state = IBV_QPS_RTR;
-    expect_equal(ibv_modify_qp(qp, &to, IBV_QP_STATE), 0, "INIT to RTR");
-    to.qp_state = IBV_QPS_RTS;
-    expect_equal(ibv_modify_qp(qp, &to, IBV_QP_STATE), EOPNOTSUPP, "RTR to RTS");
-    std::vector<unsigned char> bytes(4096);
-    ibv_mr* const region =
-        ibv_reg_mr(device.pd, bytes.data(), bytes.size(), IBV_ACCESS_LOCAL_WRITE);
-    require(region != nullptr, "ibv_reg_mr");
-    ibv_sge list{reinterpret_cast<std::uintptr_t>(bytes.data()), 4096, region->lkey};
-    ibv_recv_wr request{}, *bad = nullptr;
-    request.wr_id = 77;
-    request.sg_list = &list;
-    request.num_sge = 1;
-    expect_equal(ibv_post_wq_recv(all.queues[0], &request, &bad), 0, "a receive");
-    expect(ibv_post_wq_recv(all.queues[3], &request, &bad) != 0, "a receive in RESET is refused");
-    expect_equal(modify(all.queues[3], IBV_WQS_RDY), 0, "RDY while the queue pair runs");
-    expect_equal(ibv_post_wq_recv(all.queues[3], &request, &bad), 0, "a receive then");
-    expect_equal(modify(all.queues[0], IBV_WQS_ERR), 0, "RDY to ERR");
+  expect_equal(ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PORT), 0, "RESET to INIT");
+  to.qp_state = IBV_QPS_RTR;
+  expect_equal(ibv_modify_qp(qp, &to, IBV_QP_STATE), 0, "INIT to RTR");
+  to.qp_state = IBV_QPS_RTS;
+  expect_equal(ibv_modify_qp(qp, &to, IBV_QP_STATE), EOPNOTSUPP, "RTR to RTS");
+  expect_equal(post(0, 77), 0, "a receive");
+  expect(post(3, 77) != 0, "a receive in RESET is refused");
+  expect_equal(modify(all.queues[3], IBV_WQS_RDY), 0, "RDY while the queue pair runs");
+  expect_equal(post(3, 77), 0, "a receive then");
+  const auto flushes = [&](unsigned which, std::uint64_t id) {
     ibv_wc done{};
     wait_until([&] { return ibv_poll_cq(all.cq, 1, &done) != 0; }, "a flushed receive");
     expect_equal(done.status, IBV_WC_WR_FLUSH_ERR, "its status");
-    expect_equal(static_cast<std::int64_t>(done.wr_id), 77, "its request");
-    expect_equal(done.qp_num, all.queues[0]->wq_num, "its queue");
-    expect_equal(modify(all.queues[0], IBV_WQS_RDY), EINVAL, "ERR to RDY");
-    expect_equal(modify(all.queues[0], IBV_WQS_RESET), 0, "ERR to RESET");
-    expect_equal(ibv_dereg_mr(region), 0, "ibv_dereg_mr");
+    expect_equal(static_cast<std::int64_t>(done.wr_id), static_cast<std::int64_t>(id),
+                 "its request");
+    expect_equal(done.qp_num, all.queues[which]->wq_num, "its queue");
+  };
+  expect_equal(modify(all.queues[0], IBV_WQS_ERR), 0, "RDY to ERR");
+  flushes(0, 76);
+  flushes(0, 77);
+  expect_equal(modify(all.queues[0], IBV_WQS_RDY), EINVAL, "ERR to RDY");
+  expect_equal(modify(all.queues[0], IBV_WQS_RESET), 0, "ERR to RESET");
+
+  // Without a queue pair, a queue in ERR can still be polled and reset, and one in RDY takes
+  // receives for the next queue pair.
+  expect_equal(modify(all.queues[1], IBV_WQS_ERR), 0, "RDY to ERR of another queue");
+  expect_equal(ibv_destroy_qp(qp), 0, "ibv_destroy_qp");
+  for (std::uint32_t i = 0; i < receives; ++i) flushes(1, 100 + i);
+  expect_equal(modify(all.queues[1], IBV_WQS_RESET), 0, "ERR to RESET without a queue pair");
+  expect_equal(modify(all.queues[1], IBV_WQS_RDY), 0, "RESET to RDY");
+  expect_equal(post(1, 78), 0, "a receive then");
+  expect_equal(post(2, 79), 0, "a receive of a queue that stayed in RDY");
+  qp = all.make(all.attributes(ipv4));
+  require(qp != nullptr, "another RSS queue pair");
+  to.qp_state = IBV_QPS_INIT;
+  expect_equal(ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PORT), 0, "RESET to INIT again");
+  for (const unsigned i : {1u, 2u}) {
+    expect_equal(modify(all.queues[i], IBV_WQS_ERR), 0, "RDY to ERR again");
+    flushes(i, 77 + i);
   }
   expect_equal(ibv_destroy_qp(qp), 0, "ibv_destroy_qp");
+  expect_equal(ibv_dereg_mr(region), 0, "ibv_dereg_mr");
 }
 
 }  // namespace

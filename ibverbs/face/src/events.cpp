@@ -58,11 +58,18 @@ void on_cq_error(void*, cq_handle, void* cookie, layouts::cq_error_syndrome) noe
 void on_pair(void*, qp_handle, void* cookie, layouts::event_type type) noexcept {
   const std::optional<ibv_event_type> known = pair_event(type);
   if (!known) return;
+  auto& shared = *static_cast<opened_pair*>(cookie);
   ibv_async_event event{};
+  if (shared.receives != nullptr) {
+    if (*known != IBV_EVENT_QP_FATAL) return;
+    event.event_type = IBV_EVENT_WQ_FATAL;
+    event.element.wq = &shared.receives->verbs;
+    return push(event.element.wq->context, event);
+  }
   event.event_type = *known;
   // Each open of an XRC target gets the event (Linux 6.1 core/verbs.c
   // __ib_shared_qp_event_handler).
-  for (pair* const queue : static_cast<opened_pair*>(cookie)->opens) {
+  for (pair* const queue : shared.opens) {
     event.element.qp = qp_of(*queue);
     push(event.element.qp->context, event);
   }
@@ -131,6 +138,10 @@ event_counts counts_of(const ibv_async_event& event) {
     case IBV_EVENT_SRQ_LIMIT_REACHED: {
       ibv_srq& srq = *event.element.srq;
       return {&of(&srq).delivered, &srq.events_completed, &srq.mutex, &srq.cond};
+    }
+    case IBV_EVENT_WQ_FATAL: {
+      ibv_wq& wq = *event.element.wq;
+      return {&of(&wq).delivered, &wq.events_completed, &wq.mutex, &wq.cond};
     }
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:

@@ -120,11 +120,12 @@ struct request_list {
 /// A queue pair of the driver. The program may have several opens of an XRC target.
 struct opened_pair {
   std::vector<struct pair*> opens;
-  ibv_qp_attr attributes;  // as given to ibv_modify_qp()
-  int later;               // those of them, as a mask, that the next transition writes
-  bool on_ethernet;        // its port is an Ethernet port
-  bool has_frames;         // made as IBV_QPT_RAW_PACKET
-  roce_path path;          // then its path
+  ibv_qp_attr attributes;          // as given to ibv_modify_qp()
+  int later;                       // those of them, as a mask, that the next transition writes
+  bool on_ethernet;                // its port is an Ethernet port
+  bool has_frames;                 // made as IBV_QPT_RAW_PACKET
+  roce_path path;                  // then its path
+  struct receive_queue* receives;  // in place of opens, of a receive work queue
 };
 
 /// A multicast group that a queue pair is attached to.
@@ -140,7 +141,8 @@ struct receive_queue {
   handle<receive_queue_range> range;
   handle<receive_work_queue> queue;
   receive_work_queue* object;
-  opened_pair events;  // without an open: its events come to nobody
+  opened_pair events;
+  std::uint32_t delivered;  // events, by ibv_get_async_event()
   std::uint32_t most_entries;
   std::uint32_t running;  // RSS queue pairs that name it and are not in RESET
   std::uint32_t tables;

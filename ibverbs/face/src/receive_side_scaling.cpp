@@ -59,16 +59,30 @@ int apply(engine& here, const receive_queue& queue, ibv_wq_state to) {
   return error;
 }
 
+/// Without a port, the device has the queue in RESET. The program can post nevertheless, if its
+/// queue is in RDY. The device sees these receives as soon as an RSS queue pair leaves RESET.
+void settle_ring(receive_queue& queue) {
+  receive_work_queue& object = *queue.object;
+  if (object.qp_state != layouts::qp_state::reset || object.state_unknown) return;
+  if (queue.verbs.state == IBV_WQS_RESET) object.rings.receive.reset();
+  else object.rings.receive.accept(queue.verbs.state == IBV_WQS_RDY);
+}
+
+/// A queue in ERR stays there, so that its flushed receives can be polled.
 void stop(engine& here, receive_queue& queue) {
   if (queue.running == 1 && queue.verbs.state == IBV_WQS_RDY) apply(here, queue, IBV_WQS_RESET);
   --queue.running;
+  settle_ring(queue);
 }
 
 int start(engine& here, receive_queue& queue, std::uint8_t port) {
   if (queue.running != 0 && queue.port != port) return EINVAL;
   queue.port = port;
   if (queue.running == 0 && queue.verbs.state == IBV_WQS_RDY)
-    if (const int error = apply(here, queue, IBV_WQS_RDY); error != 0) return error;
+    if (const int error = apply(here, queue, IBV_WQS_RDY); error != 0) {
+      settle_ring(queue);
+      return error;
+    }
   ++queue.running;
   return 0;
 }
@@ -112,6 +126,8 @@ ibv_wq* create_receive_queue(ibv_context* context, ibv_wq_init_attr* how) {
   }
   made->queue = create.made();
   made->object = here.objects().find(made->queue);
+  made->events.receives = made.get();
+  made->events.has_frames = made->events.on_ethernet = true;
   how->max_wr = made->object->rings.receive.most_outstanding();
   how->max_sge = made->most_entries = made->object->rings.receive.most_scatter();
   ibv_wq& verbs = made->verbs;
@@ -140,9 +156,11 @@ int modify_receive_queue(ibv_wq* wq, ibv_wq_attr* how) {
   if (from > IBV_WQS_ERR || to > IBV_WQS_ERR || (to == IBV_WQS_RDY && from == IBV_WQS_ERR) ||
       (to == IBV_WQS_ERR && from == IBV_WQS_RESET))
     return EINVAL;
-  if (queue.running != 0)
+  // A queue that went to ERR may have lost its last RSS queue pair since.
+  if (queue.running != 0 || queue.object->qp_state != layouts::qp_state::reset)
     if (const int error = apply(here, queue, to); error != 0) return error;
   wq->state = to;
+  settle_ring(queue);
   return 0;
 }
 
@@ -159,6 +177,14 @@ int destroy_receive_queue(ibv_wq* wq) {
     // along.
     if (next_numbers == queue.range) next_numbers = {};
     static_cast<void>(here.objects().destroy(queue.range));
+  }
+  if (!here.dead()) {
+    of(wq->context).asynchronous->drop([wq](const ibv_async_event& e) {
+      return e.event_type == IBV_EVENT_WQ_FATAL && e.element.wq == wq;
+    });
+    pthread_mutex_lock(&wq->mutex);
+    while (wq->events_completed != queue.delivered) pthread_cond_wait(&wq->cond, &wq->mutex);
+    pthread_mutex_unlock(&wq->mutex);
   }
   pthread_mutex_destroy(&wq->mutex);
   pthread_cond_destroy(&wq->cond);
