@@ -41,7 +41,11 @@ status adapter_monitor::start(device& d) {
 }
 
 void adapter_monitor::stop() {
-  if (device_ != nullptr) device_->watch_ = nullptr;
+  if (device_ == nullptr) return;
+  device_->watch_ = nullptr;
+  // The device reads these ports again, and reports them to event_sinks::port.
+  for (unsigned i = 0; i < most_ports; ++i)
+    if (ports_[i].read) device_->ports_.changed(i + 1);
   device_ = nullptr;
 }
 
@@ -80,6 +84,7 @@ bool adapter_monitor::take_port_event(const layouts::image<layouts::eqe>& e) {
   const port_attributes& has = device_->port(port);
   watched_port& p = ports_[port - 1];
   auto what = port_change::state;
+  std::uint32_t stale = 0;
   if (!of_state) {
     if (has.link_layer != layouts::port_type::ib) return false;
     const std::uint64_t first = std::uint64_t{l::read<&l::block>(e)} * 32;
@@ -90,14 +95,16 @@ bool adapter_monitor::take_port_event(const layouts::image<layouts::eqe>& e) {
       case subtype::guid_info:
         // The event counts in blocks of 32 GUIDs, GUIDInfo in blocks of eight (Linux 6.1
         // hw/mlx4/mad.c handle_slaves_guid_change).
-        if (first >= 8 * pkeys_at || first >= has.gid_table_length) return false;
-        for (unsigned i = 0; i < 4; ++i)
-          if ((changed >> 8 * i & 0xff) != 0) p.stale |= 1u << (first / 8 + i);
+        for (unsigned i = 0; i < 4; ++i) {
+          const std::uint64_t at = first + i * layouts::guids_per_block;
+          if ((changed >> 8 * i & 0xff) != 0 && at < 8 * pkeys_at && at < has.gid_table_length)
+            stale |= 1u << at / 8;
+        }
         what = port_change::guids;
         break;
       case subtype::pkey_table:
-        if (first >= 32 * (32 - pkeys_at) || first >= has.pkey_table_length) return false;
-        p.stale |= 1u << (pkeys_at + first / 32);
+        if (first < 32 * (32 - pkeys_at) && first < has.pkey_table_length)
+          stale = 1u << (pkeys_at + first / 32);
         what = port_change::pkeys;
         break;
       case subtype::sl_to_vl_map:
@@ -106,6 +113,9 @@ bool adapter_monitor::take_port_event(const layouts::image<layouts::eqe>& e) {
       default:
         return false;
     }
+    if (stale == 0 && what != port_change::sl_to_vl) return false;
+    if (stale != 0) p.failures = 0;
+    p.stale |= stale;
   }
   p.changes |= static_cast<std::uint32_t>(what);
   return true;
@@ -114,9 +124,16 @@ bool adapter_monitor::take_port_event(const layouts::image<layouts::eqe>& e) {
 /// Reads the next block that has changed, of the ports whose attributes were read. Reports each
 /// port of which nothing is left to read.
 void adapter_monitor::read_next() {
+  // No source: chosen.
+  constexpr unsigned most_failures = 4;
   for (unsigned i = 0; i < most_ports && port_ == 0 && device_ != nullptr; ++i) {
     watched_port& p = ports_[i];
     if (!p.read) continue;
+    const bool up = device_->up();
+    // The events came before the port became Ethernet, or before the device failed.
+    const bool is_infiniband = device_->port(i + 1).link_layer == layouts::port_type::ib;
+    if (!up || !is_infiniband) p.stale = 0;
+    if (!is_infiniband) p.changes &= static_cast<std::uint32_t>(port_change::state);
     if (p.stale != 0) {
       block_ = layouts::lowest_bit(p.stale);
       p.stale &= p.stale - 1;
@@ -132,8 +149,19 @@ void adapter_monitor::read_next() {
       return;
     }
     p.read = false;
-    const std::uint32_t changes = p.changes;
-    p.changes = 0;
+    std::uint32_t later = 0;
+    if (p.failed != 0 && up && ++p.failures < most_failures) {
+      // The device reads the port again after a pause, and then the blocks.
+      p.stale = p.failed;
+      if (p.failed >> pkeys_at != 0) later = static_cast<std::uint32_t>(port_change::pkeys);
+      if (p.failed << pkeys_at != 0) later |= static_cast<std::uint32_t>(port_change::guids);
+      device_->ports_.read_later(i + 1, device_->platform().now());
+    } else {
+      p.failures = 0;
+    }
+    p.failed = 0;
+    const std::uint32_t changes = p.changes & ~later;
+    p.changes &= later;
     const event_sinks sinks = device_->sinks_;
     if (to_.port != nullptr) to_.port(to_.context, i + 1, changes);
     if (sinks.port != nullptr) sinks.port(sinks.context, i + 1);
@@ -153,10 +181,7 @@ void adapter_monitor::table_read() {
       to_.table(to_.context, port, block_ < pkeys_at ? port_change::guids : port_change::pkeys,
                 block_ % pkeys_at, table_);
   } else {
-    // The device reads the port again after a pause, and reports it.
-    ports_[port - 1].stale |= 1u << block_;
-    ports_[port - 1].read = false;
-    device_->ports_.read_later(port, device_->platform().now());
+    ports_[port - 1].failed |= 1u << block_;
   }
   read_next();
 }
@@ -181,10 +206,15 @@ void adapter_monitor::answered() {
     if (--required_ != 0) send(get, 0);
   } else {
     const auto& asked = operation_.output;
-    const std::uint32_t result = asked.get<&l::type>() != multicast    ? invalid
-                                 : asked.get<&l::members_count>() != 0 ? not_permitted
-                                                                       : 0;
-    send(acknowledge, static_cast<std::uint32_t>(asked.get<&l::token>()) << 16 | result);
+    std::uint32_t result = invalid;
+    if (asked.get<&l::type>() == multicast) {
+      const bool refuses = device_->steers_by_rules() || asked.get<&l::members_count>() != 0;
+      result = refuses ? not_permitted : 0;
+    }
+    using modifier = layouts::get_op_req_result;
+    layouts::image<modifier> answer;
+    answer.set<&modifier::token>(asked.get<&l::token>()).set<&modifier::status>(result);
+    send(acknowledge, layouts::load_be<std::uint32_t>(answer.data()));
   }
 }
 

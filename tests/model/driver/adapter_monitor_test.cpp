@@ -2,10 +2,12 @@
 // Copyright the freehca authors
 //
 // Events about ports and about the adapter itself, told apart by the adapter_monitor.
+#include <cstring>
 #include <map>
 #include <memory>
 
 #include <freehca/hca/adapter_monitor.hpp>
+#include <freehca/hca/kinds/flow_rule.hpp>
 #include <freehca/model/raised_event.hpp>
 
 #include "device_rig.hpp"
@@ -38,6 +40,7 @@ class monitored : public ::testing::Test {
   }
   void TearDown() override {
     rig.machine.adapter().judge_commands({});
+    rig.machine.alter_adapter_write = {};
     rig.adapter.set_sinks({});
     EXPECT_TRUE(rig.tear_down().ok());
     EXPECT_TRUE(rig.adapter.holdings().none());
@@ -72,6 +75,33 @@ class monitored : public ::testing::Test {
     return {event_type::port_management_change, static_cast<std::uint8_t>(what), port};
   }
   static constexpr std::uint32_t bit(port_change what) { return static_cast<std::uint32_t>(what); }
+  /// The agent refuses to read the table.
+  void refuse_table(layouts::smp_attribute table) {
+    using l = layouts::smp;
+    rig.machine.alter_adapter_write = [this, table](std::uint64_t, std::byte* at,
+                                                    std::size_t bytes) {
+      if (bytes < l::bytes) return;
+      auto answer = layouts::image<l>::from_bytes(at);
+      if (answer.get<&l::mgmt_class>() != layouts::mad_class::subnet_lid_routed ||
+          answer.get<&l::attribute_id>() != static_cast<unsigned>(table))
+        return;
+      ++refusals;
+      answer.set<&l::status>(layouts::mad_status::invalid_attribute_value);
+      std::memcpy(at, answer.data(), answer.size());
+    };
+  }
+  /// Events about tables name this block, and these entries of it.
+  void alter_events(std::uint32_t number, std::uint32_t mask) {
+    using l = layouts::eqe_table_change;
+    rig.machine.alter_adapter_write = [=](std::uint64_t, std::byte* at, std::size_t bytes) {
+      if (bytes != l::bytes - 8) return;
+      auto e = layouts::image<l>{};
+      std::memcpy(e.data(), at, bytes);
+      if (e.get<&l::event_type>() != event_type::port_management_change) return;
+      e.set<&l::block_ptr>(number).set<&l::tbl_entries_mask>(mask);
+      std::memcpy(at, e.data(), bytes);
+    };
+  }
   std::uint64_t counter(std::string_view name) {
     model::counter c;
     for (std::size_t i = 0; rig.machine.adapter().counter_at(i, c); ++i)
@@ -90,7 +120,7 @@ class monitored : public ::testing::Test {
   std::vector<layouts::image<layouts::eqe>> conditions;
   std::vector<block> tables;
   std::map<unsigned, std::uint32_t> changes;
-  unsigned told = 0;
+  unsigned told = 0, refusals = 0;
   std::uint16_t first_key = 0;
   std::unique_ptr<adapter_monitor> monitor;
 };
@@ -151,10 +181,81 @@ TEST_F(monitored, a_table_whose_read_is_refused_is_read_later) {
   EXPECT_TRUE(rig.machine.adapter().raise_event(of(management::pkey_table)));
   rig.run_for(clock::milliseconds(50));
   EXPECT_EQ(asked, 2u) << "no second try before the pause";
-  EXPECT_TRUE(changes.empty()) << "not reported yet";
+  EXPECT_EQ(changes, (std::map<unsigned, std::uint32_t>{{1, 0}})) << "without the table";
+  EXPECT_EQ(told, 1u) << "the port does not wait for its table";
   settle();
+  EXPECT_EQ(told, 2u);
   EXPECT_EQ(tables, (std::vector<block>{{1, port_change::pkeys, 0}}));
   EXPECT_EQ(changes[1], bit(port_change::pkeys));
+}
+
+TEST_F(monitored, a_block_that_the_agent_always_refuses_is_given_up) {
+  refuse_table(layouts::smp_attribute::pkey_table);
+  EXPECT_TRUE(rig.machine.adapter().raise_event(of(management::pkey_table)));
+  rig.run_for(clock::milliseconds(50));
+  rig.machine.adapter().plug_cable(1, false);
+  rig.run_for(clock::milliseconds(150));
+  EXPECT_EQ(changes[1], bit(port_change::state)) << "reported although the table is refused";
+  EXPECT_FALSE(rig.adapter.port(1).active());
+  rig.run_for(clock::milliseconds(1000));
+  EXPECT_EQ(changes[1], bit(port_change::state) | bit(port_change::pkeys));
+  EXPECT_EQ(refusals, 4u);
+  const std::uint64_t commands = rig.adapter.info().commands_issued;
+  settle();
+  EXPECT_EQ(rig.adapter.info().commands_issued, commands) << "given up";
+  EXPECT_TRUE(tables.empty());
+  // A new event is read as if nothing had been refused.
+  rig.machine.alter_adapter_write = {};
+  raise(of(management::pkey_table));
+  EXPECT_EQ(tables, (std::vector<block>{{1, port_change::pkeys, 0}}));
+}
+
+TEST_F(monitored, a_refused_table_does_not_delay_another_one) {
+  refuse_table(layouts::smp_attribute::guid_info);
+  EXPECT_TRUE(rig.machine.adapter().raise_event(of(management::guid_info)));
+  EXPECT_TRUE(rig.machine.adapter().raise_event(of(management::pkey_table)));
+  rig.run_for(clock::milliseconds(50));
+  EXPECT_EQ(tables, (std::vector<block>{{1, port_change::pkeys, 0}}));
+  EXPECT_EQ(changes[1], bit(port_change::pkeys));
+  rig.machine.alter_adapter_write = {};
+  settle();
+  EXPECT_EQ(tables.back(), (block{1, port_change::guids, 0}));
+  EXPECT_EQ(changes[1], bit(port_change::pkeys) | bit(port_change::guids));
+}
+
+TEST_F(monitored, blocks_beyond_the_table_of_the_port_are_not_read) {
+  // The device reports 16 GIDs, which are two blocks.
+  using l = layouts::query_port;
+  opcode last{};
+  ASSERT_TRUE(rig.tear_down().ok());
+  rig.machine.adapter().judge_commands([&last](opcode o, std::uint32_t) -> model::command_verdict {
+    last = o;
+    return {};
+  });
+  rig.machine.alter_adapter_write = [&](std::uint64_t, std::byte* at, std::size_t bytes) {
+    if (last != opcode::query_port || bytes < l::bytes) return;
+    auto answer = layouts::image<l>::from_bytes(at);
+    answer.set<&l::log_max_gid>(4);
+    std::memcpy(at, answer.data(), answer.size());
+  };
+  ASSERT_TRUE(rig.bring_up().ok());
+  ASSERT_EQ(rig.adapter.port(1).gid_table_length, 16u);
+  rig.machine.alter_adapter_write = {};
+  settle();
+  tables.clear();
+  changes.clear();
+  alter_events(0, 0xffff'ffff);
+  raise(of(management::guid_info));
+  EXPECT_EQ(tables, (std::vector<block>{{1, port_change::guids, 0}, {1, port_change::guids, 1}}));
+  EXPECT_EQ(changes[1], bit(port_change::guids));
+  tables.clear();
+  const std::uint32_t unknown = monitor->unknown();
+  for (const auto& [number, mask] : {std::pair{0u, 0xffff'0000u}, {1u, 1u}, {0xffff'ffffu, 1u}}) {
+    alter_events(number, mask);
+    raise(of(management::guid_info));
+  }
+  EXPECT_TRUE(tables.empty());
+  EXPECT_EQ(monitor->unknown(), unknown + 3);
 }
 
 TEST_F(monitored, unknown_ports_and_subtypes_are_counted_and_do_no_harm) {
@@ -223,6 +324,20 @@ TEST_F(monitored, operations_that_the_firmware_requires_are_answered) {
   EXPECT_EQ(conditions.size(), 7u);
 }
 
+class steered_by_rules : public monitored {
+ protected:
+  steered_by_rules() {
+    rig.setup.budget.log_mcg_entry_bytes = 10;
+    steer_by_rules(rig.setup);
+  }
+};
+
+TEST_F(steered_by_rules, no_queue_pair_joins_a_multicast_group_for_the_firmware) {
+  raise({event_type::operation_required, model::operation_of_multicast});
+  EXPECT_EQ(counter("operations_refused"), 1u);
+  EXPECT_EQ(counter("operations_done"), 0u);
+}
+
 TEST_F(monitored, an_operation_that_cannot_be_fetched_waits_for_the_next_event) {
   unsigned asked = 0;
   rig.machine.adapter().judge_commands([&asked](opcode o, std::uint32_t) -> model::command_verdict {
@@ -259,6 +374,25 @@ TEST_F(monitored, may_end_while_it_reads_and_answers) {
   settle();
   EXPECT_GE(told, 1u);
   EXPECT_FALSE(rig.adapter.port(2).active());
+}
+
+TEST_F(monitored, leaves_no_port_unreported_when_it_stops) {
+  unsigned asked = 0;
+  rig.machine.adapter().judge_commands([&asked](opcode o, std::uint32_t) -> model::command_verdict {
+    if (o == opcode::mad_ifc) ++asked;
+    return {};
+  });
+  EXPECT_TRUE(rig.machine.adapter().raise_event(of(management::pkey_table)));
+  // The attributes of the port were read, and its table is under way.
+  ASSERT_TRUE(rig.run([&] { return asked == 2; }));
+  EXPECT_EQ(told, 0u);
+  monitor->stop();
+  EXPECT_EQ(told, 0u) << "device::poll() calls the sinks";
+  settle();
+  EXPECT_EQ(told, 1u);
+  EXPECT_TRUE(tables.empty());
+  EXPECT_TRUE(changes.empty());
+  monitor.reset();
 }
 
 TEST_F(monitored, lives_through_a_reset_while_it_reads) {

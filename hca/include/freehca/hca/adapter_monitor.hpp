@@ -43,13 +43,19 @@ struct monitor_sinks {
                 const subnet_query& read) noexcept = nullptr;
   /// The attributes of the port, and the blocks of its tables that have changed, were read again.
   /// `changes` is a sum of port_change. Called before event_sinks::port.
+  ///
+  /// If the read of a block fails, this callback does not wait for the block: `changes` is then
+  /// without the table. The port and the block are read again after a pause, and reported again. A
+  /// block is given up when four reads have failed: `changes` then has the table, but `table` was
+  /// not called for the block.
   void (*port)(void* context, unsigned port, std::uint32_t changes) noexcept = nullptr;
 };
 
 /// Reports the events about a device itself and about its ports: which attribute of a port has
 /// changed, and warnings and errors of the adapter. Reads changed tables again. Answers operations
 /// that the firmware requires: a group without members is done, all others are refused, because the
-/// driver does not know the queue pairs of the firmware. A device without a monitor does not ask
+/// driver does not know the queue pairs of the firmware. A device that steers by rules has no
+/// groups, and refuses them all. A device without a monitor does not ask
 /// for operation_required and recoverable_error.
 ///
 /// Sources: Linux 6.1 eq.c mlx4_eq_int, hw/mlx4/mad.c handle_port_mgmt_change_event, fw.c
@@ -65,6 +71,8 @@ class adapter_monitor : private device_watch {
   /// when the monitor ends. A stopped monitor is not started again. Errors:
   /// driver_error::bad_state.
   status start(device& d);
+  /// The device goes on to report changes of ports to event_sinks::port. That includes those that
+  /// the monitor has not reported yet.
   void stop();
 
   /// The number of asynchronous events of a type, since the monitor was made.
@@ -88,8 +96,10 @@ class adapter_monitor : private device_watch {
 
   struct watched_port {
     std::uint32_t changes = 0;
-    std::uint32_t stale = 0;  // bit n: block n of the tables must be read
-    bool read = false;        // the attributes were read; the tables follow
+    std::uint32_t stale = 0;    // bit n: block n of the tables must be read
+    std::uint32_t failed = 0;   // bit n: block n could not be read since `read` was set
+    std::uint8_t failures = 0;  // how often in a row blocks could not be read
+    bool read = false;          // the attributes were read; the tables follow
   };
   monitor_sinks to_;
   device* device_ = nullptr;

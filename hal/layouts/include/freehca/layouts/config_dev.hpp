@@ -41,6 +41,14 @@ struct get_op_req_group : get_op_req {
 };
 static_assert(claimed<get_op_req_group>().sound);
 
+/// GET_OP_REQ, the input modifier of an acknowledgement.
+struct get_op_req_result {
+  static constexpr std::size_t bytes = 4;
+  bits token  {0x00, 31, 16, "token"};
+  bits status {0x00, 15,  0, "status"};
+};
+static_assert(claimed<get_op_req_result>().sound);
+
 /// VIRT_PORT_MAP (Linux 6.1 fw.c mlx4_virt2phy_port_map).
 struct virt_port_map {
   static constexpr std::size_t bytes = 8;
