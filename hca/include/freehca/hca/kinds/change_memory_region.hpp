@@ -20,11 +20,12 @@ namespace freehca {
 ///
 /// With the outcomes above, and if the device refuses the first command, the region is unchanged.
 /// It refuses with region_bound while memory windows are bound to the region. If the second command
-/// is refused, or if the operation ends early between the two, the device has no entry of the
+/// is refused, or if the operation is destroyed between the two, the device has no entry of the
 /// region: the key gives no access, and the region can only be destroyed or replaced
-/// (replace_memory_region). If a command is not answered, the region is in doubt. After the late
-/// answer or a reset it is as it would have been after the answer in time. A late answer to the
-/// first command does not start the second one.
+/// (replace_memory_region). After the answer to the first command, cancel() and the deadline do not
+/// prevent the second command: it is sent, so that the region has its entry again. If a command is
+/// not answered, the region is in doubt. After the late answer or a reset it is as it would have
+/// been after the answer in time. A late answer to the first command does not start the second one.
 class change_memory_region : public stepper {
  public:
   change_memory_region() = default;
