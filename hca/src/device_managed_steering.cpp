@@ -22,23 +22,22 @@ status device_managed_steering(const device& d, layouts::image<layouts::init_hca
       reported.get<&can::dmfs_max_qp_per_entry>())
     return status(driver_error::bad_argument,
                   static_cast<unsigned>(budget::item::multicast_groups));
-  // The parameters of the rules' table are laid out as those of the multicast table. There is no
-  // hash.
-  constexpr std::size_t from = l{}.mc_base.offset, bytes = l{}.log_mc_table_sz.offset + 4 - from;
-  constexpr std::size_t apart = l{}.dmfs_base.offset - from;
-  static_assert(l{}.dmfs_log_entry_sz.offset == l{}.log_mc_entry_sz.offset + apart &&
-                l{}.dmfs_log_table_sz.offset == l{}.log_mc_table_sz.offset + apart);
-  layouts::store_be(to.data() + l{}.log_mc_hash_sz.offset, std::uint32_t{0});
-  __builtin_memcpy(to.data() + from + apart, to.data() + from, bytes);
-  __builtin_memset(to.data() + from, 0, bytes);
-  to.set<&l::dmfs>(true);
+  // The rules have the memory of the multicast table. There is no hash.
+  to.set<&l::dmfs>(true)
+      .set<&l::dmfs_base>(to.get<&l::mc_base>())
+      .set<&l::dmfs_log_entry_sz>(to.get<&l::log_mc_entry_sz>())
+      .set<&l::dmfs_log_table_sz>(to.get<&l::log_mc_table_sz>());
+  constexpr std::size_t from = l{}.mc_base.offset;
+  __builtin_memset(to.data() + from, 0, l{}.log_mc_table_sz.offset + 4 - from);
   // Linux does not read the other parameters from the answer of QUERY_HCA.
   if (d.step() != bring_up_step::init_hca) return {};
   constexpr std::uint32_t protocols = static_cast<unsigned>(layouts::dmfs_bit::udp_unicast) |
                                       static_cast<unsigned>(layouts::dmfs_bit::tcp_unicast);
   constexpr std::uint32_t addresses = 8;
-  for (const std::size_t at : {l{}.dmfs_eth_bits.offset, l{}.dmfs_ib_bits.offset})
-    layouts::store_be(to.data() + at, protocols << l{}.dmfs_eth_bits.lo | addresses);
+  to.set<&l::dmfs_eth_bits>(protocols)
+      .set<&l::dmfs_eth_num_addrs>(addresses)
+      .set<&l::dmfs_ib_bits>(protocols)
+      .set<&l::dmfs_ib_num_addrs>(addresses);
   return {};
 }
 

@@ -39,17 +39,18 @@ void set_promiscuous_mode::start(verbs& owner, unsigned port, qp_handle pair, bo
 void set_promiscuous_mode::send(layouts::mcg_steering what, bool on) {
   using head = layouts::mcg_header;
   using where = layouts::mcg_promiscuous_modifier;
-  constexpr std::uint32_t protocol = static_cast<std::uint32_t>(layouts::mcg_protocol::ethernet)
-                                     << head{}.protocol.lo;
-  static_assert(head{}.protocol.offset == head{}.members_count.offset);
-  __builtin_memset(entry_, 0, sizeof entry_);
-  layouts::store_be(entry_ + head{}.protocol.offset, protocol | (on ? 1u : 0u));
-  layouts::store_be(entry_ + head::bytes, qpn_);
+  using member = layouts::mcg_member;
+  const auto header = layouts::image<head>{}
+                          .set<&head::protocol>(layouts::mcg_protocol::ethernet)
+                          .set<&head::members_count>(on);
+  __builtin_memcpy(entry_, header.data(), head::bytes);
+  const auto receiver = layouts::image<member>{}.set<&member::qpn>(qpn_);
+  __builtin_memcpy(entry_ + head::bytes, receiver.data(), member::bytes);
   command_request& r = part(change_).request = {};
   r.opcode = commands::write_mcg::code;
   r.opcode_modifier = static_cast<std::uint8_t>(layouts::write_mcg_modifier::promiscuous);
-  r.input_modifier = port_ << where{}.port.lo | static_cast<std::uint32_t>(what)
-                                                    << where{}.steering.lo;
+  r.input_modifier = layouts::load_be<std::uint32_t>(
+      layouts::image<where>{}.set<&where::port>(port_).set<&where::steering>(what).data());
   // A late answer to a command of another operation on the port comes first.
   r.key = {object_kind::port, port_};
   r.input = command_request::form::mailbox;

@@ -171,10 +171,12 @@ status create_flow_rule::write(verbs& owner, const flow_rule_attributes& a, std:
                          regular));
   using control = flow_rule_control;
   __builtin_memset(input_, 0, sizeof input_);
-  FREEHCA_TRY(written(control_rows.rows, 5, &a, input_, note));
+  image<control> head;
+  FREEHCA_TRY(written(control_rows.rows, 5, &a, head.data(), note));
   // The domain is in the upper bits of the priority.
-  input_[0] |= static_cast<std::byte>(static_cast<unsigned>(a.domain) >> 8);
-  store_be(input_ + control{}.qpn.offset, qpn);
+  head.set<&control::priority>(a.priority | static_cast<unsigned>(a.domain))
+      .set<&control::qpn>(qpn);
+  __builtin_memcpy(input_, head.data(), control::bytes);
   std::byte* at = input_ + control::bytes;
   for (unsigned i = 0; i < a.header_count; ++i) {
     const flow_part& h = a.headers[i];
@@ -194,7 +196,10 @@ status create_flow_rule::write(verbs& owner, const flow_rule_attributes& a, std:
     if (h.what == flow_header_id::infiniband)
       __builtin_memcpy(at + flow_header_infiniband{}.dgid.offset, &h.infiniband, 2 * sizeof(gid));
     FREEHCA_TRY(written(how->rows, how->row_count, &h.ethernet, at, note));
-    store_be(at, static_cast<std::uint32_t>(how->bytes / 4u << 24 | id));
+    const auto first = image<flow_header>{}
+                           .set<&flow_header::words>(how->bytes / 4u)
+                           .set<&flow_header::id>(h.what);
+    __builtin_memcpy(at, first.data(), flow_header::bytes);
     at += how->bytes;
   }
   bytes_ = static_cast<std::uint16_t>(at - input_);

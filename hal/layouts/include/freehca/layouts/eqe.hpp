@@ -141,8 +141,6 @@ struct eqe_port_event : eqe {
   bits port    {0x04,  7,  0, "port"};     ///< of port_management_change
   bits block   {0x08, 31,  0, "block"};    ///< block_ptr of a table's subtype
   bits changed {0x0c, 31,  0, "changed"};  ///< changed_attr, or tbl_entries_mask of a table
-  /// The port of port_change is in the upper four bits of `changed`.
-  static constexpr unsigned port_of_state_at = 28;
   /// Reads a field from an entry, without a copy of it.
   template <auto Field>
   static std::uint32_t read(const image<eqe>& e) {
@@ -152,7 +150,7 @@ struct eqe_port_event : eqe {
   /// The port of either event, from 1.
   static std::uint32_t port_of(const image<eqe>& e) {
     return e.get<&eqe::event_type>() == layouts::event_type::port_change
-               ? read<&eqe_port_event::changed>(e) >> port_of_state_at
+               ? read<&eqe_port_change::port>(e)
                : read<&eqe_port_event::port>(e);
   }
 };
