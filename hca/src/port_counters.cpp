@@ -38,8 +38,9 @@ void port_counters_query::answered(stepper& self, status outcome) noexcept {
     if (refused != layouts::mad_status::success) {
       const auto asked =
           static_cast<pma_attribute>(q.mad_.input.get<&pma_port_mad::attribute_id>());
-      if (asked == pma_attribute::port_counters_ext) return q.ask(pma_attribute::port_counters);
-      outcome = status(transport_error::bad_reply, static_cast<unsigned>(refused));
+      if (asked != pma_attribute::port_counters_ext)
+        outcome = status(transport_error::bad_reply, static_cast<unsigned>(refused));
+      else if (outcome = q.stop_reason(); outcome.ok()) return q.ask(pma_attribute::port_counters);
     }
   }
   q.complete(outcome);

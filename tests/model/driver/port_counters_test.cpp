@@ -3,7 +3,9 @@
 //
 // The counters of an InfiniBand port, read through the firmware's performance agent.
 #include <cstring>
+#include <memory>
 
+#include <freehca/firmware_cmds/nop.hpp>
 #include <freehca/hca/port_counters.hpp>
 
 #include "device_rig.hpp"
@@ -116,6 +118,61 @@ TEST_F(port_counters_test, of_32_bits_are_read_where_those_of_64_are_refused) {
   EXPECT_TRUE(refused);
   EXPECT_FALSE(q.counters().wide);
 }
+
+/// Both commands are answered before the driver looks. The callback of the first one ends the
+/// query, whose attribute the agent has refused.
+class ended_early : public port_counters_test, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(ended_early, the_query_does_not_ask_for_the_other_attribute) {
+  unsigned asked = 0;
+  rig.machine.adapter().judge_commands(
+      [&asked](layouts::opcode o, std::uint32_t) -> model::command_verdict {
+        if (o == layouts::opcode::mad_ifc) ++asked;
+        return {};
+      });
+  rig.machine.alter_adapter_write = [](std::uint64_t, std::byte* at, std::size_t bytes) {
+    using l = layouts::pma_mad;
+    if (bytes < l::bytes) return;
+    auto mad = layouts::image<l>::from_bytes(at);
+    if (mad.get<&l::mgmt_class>() != layouts::mad_class::performance) return;
+    mad.set<&l::status>(layouts::mad_status::unsupported_method_attribute);
+    std::memcpy(at, mad.data(), mad.size());
+  };
+  struct pair {
+    firmware_command<commands::nop> first;
+    std::unique_ptr<port_counters_query> query = std::make_unique<port_counters_query>();
+    status outcome;
+    unsigned ends = 0;
+  } both;
+  both.first.then(
+      [](operation&, void* p) noexcept {
+        auto& of = *static_cast<pair*>(p);
+        if (GetParam()) of.query.reset();
+        else of.query->cancel();
+      },
+      &both);
+  both.query->then(
+      [](operation& op, void* p) noexcept {
+        static_cast<pair*>(p)->outcome = op.outcome();
+        ++static_cast<pair*>(p)->ends;
+      },
+      &both);
+  rig.adapter.commands().submit(both.first);
+  both.query->start(rig.adapter.commands(), 1);
+  rig.adapter.poll();
+  rig.machine.run([] { return false; }, [] { return clock::never; }, clock::milliseconds(10));
+  EXPECT_EQ(asked, 1u);
+  rig.run_for(clock::milliseconds(100));
+  EXPECT_EQ(asked, 1u);
+  EXPECT_EQ(both.ends, GetParam() ? 0u : 1u);
+  if (!GetParam()) {
+    EXPECT_TRUE(both.outcome.is(driver_error::cancelled)) << words(both.outcome);
+  }
+  rig.machine.alter_adapter_write = {};
+}
+
+INSTANTIATE_TEST_SUITE_P(by, ended_early, ::testing::Bool(),
+                         [](const auto& i) { return i.param ? "destruction" : "cancel"; });
 
 TEST_F(port_counters_test, may_be_cancelled) {
   port_counters_query q;
