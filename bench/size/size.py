@@ -66,6 +66,7 @@ PARTS = {
         *(f"{HCA}/kinds/{name}.hpp" for name in KINDS),
         *(f"hca/src/kinds/{name}.cpp" for name in KINDS if name not in OTHER_SOURCES),
         "firmware_cmds/include/freehca/firmware_cmds/flow_rule.hpp",
+        f"{HCA}/device_managed_steering.hpp",
         "hca/src/device_managed_steering.cpp",
         "hca/src/kinds/queue_pair_change.cpp",
         "hca/src/kinds/queue_pair_report.cpp",
@@ -94,6 +95,8 @@ PARTS = {
     ],
     "Ethernet ports": [
         f"{HCA}/ethernet/*.hpp",
+        f"{HCA}/kinds/promiscuous_mode.hpp",
+        "hca/src/kinds/promiscuous_mode.cpp",
         "hca/src/ethernet/*.cpp",
         "firmware_cmds/include/freehca/firmware_cmds/ethernet_port.hpp",
     ],

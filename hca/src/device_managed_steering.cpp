@@ -7,8 +7,7 @@
 #include <freehca/layouts/mcg.hpp>
 #include <freehca/layouts/query_dev_cap.hpp>
 
-#include <freehca/hca/device.hpp>
-#include <freehca/hca/kinds/flow_rule.hpp>
+#include <freehca/hca/device_managed_steering.hpp>
 
 namespace freehca {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <freehca/hca/ethernet/promiscuous_mode.hpp>
+#include <freehca/hca/kinds/promiscuous_mode.hpp>
 #include <freehca/layouts/register_map.hpp>
 
 #include "counts.hpp"

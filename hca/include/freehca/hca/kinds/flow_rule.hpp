@@ -12,6 +12,7 @@
 #include <freehca/firmware_cmds/flow_rule.hpp>
 #include <freehca/hal/operation.hpp>
 
+#include <freehca/hca/device_managed_steering.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 #include <freehca/hca/port_addresses.hpp>
 
@@ -19,19 +20,6 @@ namespace freehca {
 
 struct flow_rule;
 using flow_rule_handle = handle<flow_rule>;
-
-/// For device_setup::steering: device-managed steering.
-status device_managed_steering(const device& d, layouts::image<layouts::init_hca>& to);
-
-/// Makes bring-up choose device-managed steering. Called when the budget is complete. The multicast
-/// table then has the rules: at most 2^budget::log_mcgs of them. The driver lends the whole table,
-/// and there are no objects of multicast.hpp. Errors of the bring-up at its step init_hca:
-/// driver_error::unsupported (the device has no device-managed steering), ::bad_argument (an entry
-/// has room for fewer queue pairs than the device asks for: budget::log_mcg_entry_bytes).
-inline void steer_by_rules(device_setup& setup) {
-  setup.steering = &device_managed_steering;
-  setup.budget.lent_mcgs = 1u << setup.budget.log_mcgs;
-}
 
 /// The users of rules. The device asks the rules of a domain with a smaller number first. The
 /// values are those of Linux 6.1 (mlx4/device.h MLX4_DOMAIN_*).

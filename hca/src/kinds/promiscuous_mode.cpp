@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/hca/ethernet/promiscuous_mode.hpp>
+#include <freehca/hca/kinds/promiscuous_mode.hpp>
 
 #include <freehca/firmware_cmds/multicast.hpp>
 
