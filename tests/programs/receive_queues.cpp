@@ -198,10 +198,36 @@ void receive_queues_are_distributed_to(std::uint64_t) {
   expect_equal(ibv_dereg_mr(region), 0, "ibv_dereg_mr");
 }
 
+void flags_of_frame_queues_are_those_of_mlx4(std::uint64_t) {
+  opened_device device;
+  if (!device.ethernet) return;
+  ibv_cq* const cq = ibv_create_cq(device.context, 4, nullptr, nullptr, 0);
+  require(cq != nullptr, "ibv_create_cq");
+  ibv_qp_init_attr_ex how{};
+  how.qp_type = IBV_QPT_RAW_PACKET;
+  how.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+  how.pd = device.pd;
+  how.send_cq = how.recv_cq = cq;
+  how.cap = {4, 4, 1, 1, 0};
+  how.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SCATTER_FCS;
+  ibv_qp* const qp = ibv_create_qp_ex(device.context, &how);
+  require(qp != nullptr, "ibv_create_qp_ex with both flags");
+  expect_equal(ibv_destroy_qp(qp), 0, "ibv_destroy_qp");
+  for (const std::uint32_t flag : {IBV_QP_CREATE_CVLAN_STRIPPING, IBV_QP_CREATE_SOURCE_QPN,
+                                   IBV_QP_CREATE_PCI_WRITE_END_PADDING}) {
+    how.create_flags = flag;
+    errno = 0;
+    expect(ibv_create_qp_ex(device.context, &how) == nullptr, "a flag that mlx4 does not have");
+    expect_equal(errno, EOPNOTSUPP, "errno of a flag that mlx4 does not have");
+  }
+  expect_equal(ibv_destroy_cq(cq), 0, "ibv_destroy_cq");
+}
+
 }  // namespace
 
 std::vector<test> receive_queue_tests() {
-  return {{"receive_queues_are_distributed_to", receive_queues_are_distributed_to}};
+  return {{"receive_queues_are_distributed_to", receive_queues_are_distributed_to},
+          {"flags_of_frame_queues_are_those_of_mlx4", flags_of_frame_queues_are_those_of_mlx4}};
 }
 
 }  // namespace programs

@@ -275,10 +275,10 @@ ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how) {
   const std::uint32_t needed = target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
   if ((how->comp_mask & needed) == 0) return fail(EINVAL);
   const bool frames = how->qp_type == IBV_QPT_RAW_PACKET;
-  const std::uint32_t allowed = how->qp_type == IBV_QPT_UD
-                                    ? std::uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB}
-                                : frames ? std::uint32_t{IBV_QP_CREATE_SCATTER_FCS}
-                                         : 0;
+  // mlx4_ib takes the first flag of frames too (Linux 6.1 hw/mlx4/qp.c _mlx4_ib_create_qp).
+  std::uint32_t allowed = 0;
+  if (frames || how->qp_type == IBV_QPT_UD) allowed |= IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+  if (frames) allowed |= IBV_QP_CREATE_SCATTER_FCS;
   const std::uint32_t flags =
       (how->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 ? how->create_flags : 0;
   frame_needs needs{.keeps_check_sequence = (flags & IBV_QP_CREATE_SCATTER_FCS) != 0};
