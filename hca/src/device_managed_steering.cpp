@@ -40,4 +40,8 @@ status device_managed_steering(const device& d, layouts::image<layouts::init_hca
   return {};
 }
 
+status rules_or_multicast_table(const device& d, layouts::image<layouts::init_hca>& to) {
+  return d.steers_by_rules() ? device_managed_steering(d, to) : multicast_table_steering(d, to);
+}
+
 }  // namespace freehca

@@ -490,5 +490,30 @@ TEST(flow_rule, is_not_chosen_at_bring_up_if_the_device_or_the_budget_lacks_some
   EXPECT_TRUE(bring_up_of(how).is(driver_error::unsupported));
 }
 
+TEST(flow_rule, leaves_the_multicast_table_to_a_device_without_rules) {
+  rig_options how = by_rules();
+  how.rules_are_required = false;
+  {
+    rules_rig rig(how);
+    EXPECT_TRUE(rig.adapter.steers_by_rules());
+    EXPECT_TRUE(rig.destroy(rig.must_join(0, 1)).ok());
+  }
+  how.machine.model.kind = model::variant::connectx2;
+  rules_rig rig(how);
+  EXPECT_FALSE(rig.adapter.steers_by_rules());
+  EXPECT_EQ(rig.machine.counter("init_device_managed_steering"), 0u);
+  EXPECT_TRUE(rig.create(group_rule(rig.queue[0], 1, group(1))).is(driver_error::unsupported));
+  const auto table = rig.objects.create<multicast_table>();
+  ASSERT_TRUE(table.ok());
+  join_group join;
+  join.start(rig.objects, {.table = table.value(), .pair = rig.queue[0], .group = group(1)});
+  EXPECT_TRUE(rig.await(join).ok());
+  EXPECT_EQ(rig.receivers(2, 1), (places{0}));
+  leave_group leave;
+  leave.start(rig.objects, join.made());
+  EXPECT_TRUE(rig.await(leave).ok());
+  EXPECT_TRUE(rig.objects.destroy(table.value()).ok());
+}
+
 }  // namespace
 }  // namespace freehca::testing::flow_rule_tests

@@ -46,6 +46,7 @@ struct rig_options {
   verbs_events events;
   bool interrupts = true;
   bool by_rules = false;  ///< device-managed steering
+  bool rules_are_required = true;
 };
 
 inline rig_options exact() {
@@ -110,7 +111,7 @@ class verbs_rig {
                        .storage = device_storage_.at(),
                        .storage_bytes = device_storage_.bytes(),
                        .use_interrupts = how.interrupts};
-    if (how.by_rules) steer_by_rules(setup);
+    if (how.by_rules) steer_by_rules(setup, how.rules_are_required);
     ASSERT_TRUE(adapter.open(setup).ok());
     operation up;
     adapter.bring_up(up);

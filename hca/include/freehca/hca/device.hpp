@@ -191,8 +191,12 @@ class device {
   // The resources of verbs objects. Valid while the device is up.
   const freehca::platform& platform() const { return setup_.platform; }
   const freehca::budget& opened_with() const { return setup_.budget; }
-  /// True if the device steers by rules, and not by the multicast table.
-  bool steers_by_rules() const { return setup_.steering != &multicast_table_steering; }
+  /// True if the device steers by rules, and not by the multicast table. Valid from the step
+  /// init_hca of the bring-up on.
+  bool steers_by_rules() const {
+    return setup_.steering != &multicast_table_steering &&
+           capabilities_.raw.get<&layouts::query_dev_cap::dmfs>();
+  }
   const freehca::capabilities& capabilities() const { return capabilities_; }
   /// The last attribute that an operation on a port refused with driver_error::bad_argument.
   const refused_attribute& refused() const { return refused_; }
