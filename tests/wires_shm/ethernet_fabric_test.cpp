@@ -225,6 +225,63 @@ TEST_F(ethernet_fabric, an_address_belongs_to_one_port) {
   EXPECT_EQ(c->mac(), b->mac_of(ipv6));
 }
 
+join_request on_vlans(std::vector<vlan_address> addresses, bool required = true) {
+  join_request how = ethernet({}, required);
+  how.vlan_addresses = std::move(addresses);
+  return how;
+}
+
+TEST_F(ethernet_fabric, addresses_on_vlans_are_found_there_alone) {
+  const vlan_address first{100, ipv6}, second{4094, ipv4(192, 168, 1, 2)};
+  const auto a = join(on_vlans({first, second})), b = join(on_vlans({{200, ipv6}}));
+  EXPECT_EQ((std::vector{first, second}), a->vlan_addresses());
+  for (const auto* from : {&a, &b}) {
+    EXPECT_EQ(a->mac(), (*from)->mac_of(first.address, 100));
+    EXPECT_EQ(a->mac(), (*from)->mac_of(second.address, 4094));
+    EXPECT_EQ(b->mac(), (*from)->mac_of(ipv6, 200));
+    EXPECT_EQ(a->mac(), (*from)->mac_of(a->address()));
+    EXPECT_EQ(0u, (*from)->mac_of(ipv6)) << "on no VLAN";
+    EXPECT_EQ(0u, (*from)->mac_of(ipv6, 101)) << "on another VLAN";
+    EXPECT_EQ(0u, (*from)->mac_of(a->address(), 100)) << "an address that is on no VLAN";
+    EXPECT_EQ(0u, (*from)->mac_of(ip_address{}, 100));
+  }
+  for (const fabric_listing& one : fabrics())
+    if (one.name == name) {
+      ASSERT_EQ(2u, one.members.size());
+      EXPECT_EQ((std::vector{first, second}), one.members[0].vlan_addresses);
+    }
+}
+
+TEST_F(ethernet_fabric, an_address_on_a_vlan_belongs_to_one_port) {
+  const vlan_address shared{100, ipv6}, other{100, ipv4(192, 168, 1, 2)};
+  auto a = join(on_vlans({shared}));
+  const std::string why = refusal(on_vlans({other, shared}));
+  EXPECT_TRUE(has(why, "process " + std::to_string(getpid()) +
+                           " of the fabric has the IP address fd00::1234 on VLAN 100."))
+      << why;
+  // An address that is only wished for is left out.
+  const auto b = join(on_vlans({other, shared}, false));
+  EXPECT_EQ(1u, b->slot());
+  EXPECT_EQ((std::vector{other}), b->vlan_addresses());
+  a.reset();
+  EXPECT_EQ(0u, b->mac_of(ipv6, 100));
+  a = join();
+  EXPECT_EQ(0u, a->slot());
+  EXPECT_EQ(0u, b->mac_of(ipv6, 100)) << "an address of the last port of the slot";
+  EXPECT_TRUE(a->vlan_addresses().empty());
+}
+
+TEST_F(ethernet_fabric, a_port_has_so_many_addresses_on_vlans) {
+  std::vector<vlan_address> most;
+  for (std::uint8_t i = 0; i < fabric_port::most_vlan_addresses; ++i)
+    most.push_back({static_cast<std::uint16_t>(i + 1), ipv4(192, 168, 1, i)});
+  const auto a = join(on_vlans(most));
+  EXPECT_EQ(most, a->vlan_addresses());
+  for (const vlan_address& each : most) EXPECT_EQ(a->mac(), a->mac_of(each.address, each.vlan));
+  most.push_back({9, ipv6});
+  EXPECT_TRUE(has(refusal(on_vlans(most)), "at most 8 addresses on VLANs"));
+}
+
 TEST_F(ethernet_fabric, the_address_of_a_killed_process_is_free) {
   const auto a = join();
   helper_process other({"stay-on-ethernet", name, "10.0.0.77"});

@@ -36,13 +36,21 @@ std::string addresses_of(const wires::fabric_listing& fabric, const wires::fabri
   return fmt::format("MAC {}  IP {:<15}", mac_text(m.mac), wires::text_of(m.address));
 }
 
+/// The addresses of a member on VLANs, behind its other columns.
+std::string vlans_of(const wires::fabric_member& m) {
+  std::string text;
+  for (const wires::vlan_address& a : m.vlan_addresses)
+    text += fmt::format("  VLAN {} IP {}", a.vlan, wires::text_of(a.address));
+  return text;
+}
+
 std::string to_text(const wires::fabric_listing& fabric) {
   std::string text = printable(fabric.name) + "\n";
   if (!fabric.problem.empty()) text += fmt::format("  {}\n", fabric.problem);
   else if (fabric.members.empty()) text += "  no process; the next one of this fabric uses it\n";
   for (const wires::fabric_member& m : fabric.members)
-    text += fmt::format("  slot {:<2}  {}  process {:<7}  {}\n", m.slot, addresses_of(fabric, m),
-                        m.process, printable(m.program));
+    text += fmt::format("  slot {:<2}  {}  process {:<7}  {}{}\n", m.slot, addresses_of(fabric, m),
+                        m.process, printable(m.program), vlans_of(m));
   return text;
 }
 
@@ -54,6 +62,8 @@ nlohmann::json to_json(const wires::fabric_listing& fabric) {
     if (ethernet) {
       member["mac"] = mac_text(m.mac);
       member["ip"] = wires::text_of(m.address);
+      for (const wires::vlan_address& a : m.vlan_addresses)
+        member["vlans"].push_back({{"vlan", a.vlan}, {"ip", wires::text_of(a.address)}});
     } else {
       member["lid"] = m.lid;
     }

@@ -32,71 +32,122 @@ namespace shm {
 using std::memory_order_acquire;
 using std::memory_order_relaxed;
 
-ip_address address_of(const slot_record& record) {
+namespace {
+
+using halves = std::atomic<std::uint64_t>[2];
+
+ip_address load(const halves& from) {
   ip_address to;
   for (unsigned half = 0; half < 2; ++half) {
-    const std::uint64_t bytes = record.address[half].load(memory_order_relaxed);
+    const std::uint64_t bytes = from[half].load(memory_order_relaxed);
     for (unsigned i = 0; i < 8; ++i)
       to[half * 8 + i] = static_cast<std::uint8_t>(bytes >> (56 - 8 * i));
   }
   return to;
 }
 
-void set_address(slot_record& record, const ip_address& address) {
+void store(halves& to, const ip_address& address) {
   for (unsigned half = 0; half < 2; ++half) {
     std::uint64_t bytes = 0;
     for (unsigned i = 0; i < 8; ++i) bytes = bytes << 8 | address[half * 8 + i];
-    record.address[half].store(bytes, memory_order_relaxed);
+    to[half].store(bytes, memory_order_relaxed);
   }
 }
 
-unsigned slot_of_address(const control_part& control, const ip_address& address) {
-  for (unsigned slot = 0; slot < slots; ++slot) {
-    const slot_record& record = control.slot[slot];
-    if (record.life.load(memory_order_acquire) % 2 != 0 && address_of(record) == address)
-      return slot;
-  }
-  return slots;
+bool has(const slot_record& record, const vlan_address& address) {
+  if (record.life.load(memory_order_acquire) % 2 == 0) return false;
+  if (address.vlan == no_vlan) return load(record.address) == address.address;
+  return std::any_of(std::begin(record.vlans), std::end(record.vlans), [&](const vlan_record& r) {
+    return r.vlan.load(memory_order_relaxed) == address.vlan && load(r.address) == address.address;
+  });
 }
-
-namespace {
 
 /// As slot_of_address(), of ports that live. Records of ports that have died become free, so that
 /// no one finds the address there.
-unsigned living_slot(fabric_file& file, const ip_address& address) {
-  for (unsigned slot = 0; slot < slots; ++slot) {
-    const slot_record& record = file.control().slot[slot];
-    if (record.life.load(memory_order_acquire) % 2 != 0 && address_of(record) == address &&
-        !file.bury(slot))
-      return slot;
-  }
+unsigned living_slot(fabric_file& file, const vlan_address& address) {
+  for (unsigned slot = 0; slot < slots; ++slot)
+    if (has(file.control().slot[slot], address) && !file.bury(slot)) return slot;
   return slots;
+}
+
+bool is_free(fabric_file& file, const vlan_address& address, std::string& why) {
+  const unsigned slot = living_slot(file, address);
+  if (slot == slots) return true;
+  const auto process = file.control().slot[slot].process.load(memory_order_relaxed);
+  why = file.path() + ": process " + std::to_string(process) +
+        " of the fabric has the IP address " + text_of(address.address);
+  if (address.vlan != no_vlan) why += " on VLAN " + std::to_string(address.vlan);
+  why += ". Choose another one, or end that process.";
+  return false;
 }
 
 }  // namespace
 
-bool address_is_free(fabric_file& file, const join_request& how, std::string& why) {
-  if (how.link != link_layer::ethernet || !how.address_is_required || how.address == ip_address{})
-    return true;
-  const unsigned slot = living_slot(file, how.address);
-  if (slot == slots) return true;
-  const auto process = file.control().slot[slot].process.load(memory_order_relaxed);
-  why = file.path() + ": process " + std::to_string(process) +
-        " of the fabric has the IP address " + text_of(how.address) +
-        ". Choose another one, or end that process.";
-  return false;
+ip_address address_of(const slot_record& record) {
+  return load(record.address);
+}
+
+void set_address(slot_record& record, const ip_address& address) {
+  store(record.address, address);
+}
+
+std::vector<vlan_address> vlan_addresses_of(const slot_record& record) {
+  std::vector<vlan_address> all;
+  for (const vlan_record& place : record.vlans) {
+    const vlan_address found{static_cast<std::uint16_t>(place.vlan.load(memory_order_relaxed)),
+                             load(place.address)};
+    if (found.address != ip_address{}) all.push_back(found);
+  }
+  return all;
+}
+
+void set_vlan_addresses(slot_record& record, const std::vector<vlan_address>& addresses) {
+  std::size_t i = 0;
+  for (vlan_record& place : record.vlans) {
+    const vlan_address address = i < addresses.size() ? addresses[i++] : vlan_address{};
+    store(place.address, address.address);
+    place.vlan.store(address.vlan, memory_order_relaxed);
+  }
+}
+
+unsigned slot_of_address(const control_part& control, const vlan_address& address) {
+  for (unsigned slot = 0; slot < slots; ++slot)
+    if (has(control.slot[slot], address)) return slot;
+  return slots;
+}
+
+bool addresses_are_free(fabric_file& file, const join_request& how, std::string& why) {
+  if (how.link != link_layer::ethernet) return true;
+  if (how.vlan_addresses.size() > fabric_port::most_vlan_addresses) {
+    why = file.path() + ": a port has at most " + std::to_string(fabric_port::most_vlan_addresses) +
+          " addresses on VLANs";
+    return false;
+  }
+  if (!how.address_is_required) return true;
+  if (how.address != ip_address{} && !is_free(file, {no_vlan, how.address}, why)) return false;
+  return std::all_of(how.vlan_addresses.begin(), how.vlan_addresses.end(),
+                     [&](const vlan_address& a) { return is_free(file, a, why); });
 }
 
 ip_address choose_address(fabric_file& file, unsigned slot, const join_request& how) {
   if (how.link != link_layer::ethernet) return {};
-  if (how.address != ip_address{} && living_slot(file, how.address) == slots) return how.address;
+  if (how.address != ip_address{} && living_slot(file, {no_vlan, how.address}) == slots)
+    return how.address;
   // Another port may have been given an address of this range. There are fewer ports than
   // addresses.
   ip_address chosen{};
   for (unsigned i = 0; i <= slots; ++i) {
     chosen = ipv4(10, 0, 0, static_cast<std::uint8_t>(1 + slot + i));
-    if (living_slot(file, chosen) == slots) break;
+    if (living_slot(file, {no_vlan, chosen}) == slots) break;
   }
+  return chosen;
+}
+
+std::vector<vlan_address> choose_vlan_addresses(fabric_file& file, const join_request& how) {
+  std::vector<vlan_address> chosen;
+  if (how.link != link_layer::ethernet) return chosen;
+  for (const vlan_address& address : how.vlan_addresses)
+    if (living_slot(file, address) == slots) chosen.push_back(address);
   return chosen;
 }
 

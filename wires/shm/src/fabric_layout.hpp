@@ -24,7 +24,7 @@ inline constexpr std::size_t ring_bytes = 1u << 20;
 /// The file begins with these characters: "freehca" and a zero.
 inline constexpr std::uint64_t file_magic = 0x0061'6368'6565'7266;
 /// Changes with each change of this header.
-inline constexpr std::uint32_t file_version = 2;
+inline constexpr std::uint32_t file_version = 3;
 
 /// The bytes of the file whose record locks mean something. They are the same in each version.
 /// create_lock is held by a process that joins or leaves. A live slot holds first_slot_lock + slot.
@@ -41,6 +41,12 @@ struct ring_control {
   alignas(line_bytes) std::atomic<std::uint64_t> tail;  ///< a ring_word; the consumer writes it
 };
 
+/// An address on a VLAN. Without an address: an empty entry.
+struct vlan_record {
+  std::atomic<std::uint64_t> address[2];  ///< as slot_record::address
+  std::atomic<std::uint32_t> vlan;
+};
+
 struct slot_record {
   /// Odd: the slot is taken. It grows when a port takes the slot and when the port leaves.
   alignas(line_bytes) std::atomic<std::uint32_t> life;
@@ -49,6 +55,7 @@ struct slot_record {
   std::atomic<char> program[32];  ///< ends with a zero, unless a peer has overwritten it
   /// The halves of the IP address on an Ethernet fabric, each most significant byte first.
   std::atomic<std::uint64_t> address[2];
+  vlan_record vlans[fabric_port::most_vlan_addresses];
   /// A bit for each slot that has sent something to this one.
   alignas(line_bytes) std::atomic<std::uint64_t> talkers;
   alignas(line_bytes) std::atomic<std::uint32_t> sleeping;  ///< not 0: a thread sleeps on `wakeups`

@@ -77,7 +77,7 @@ class fabric_port::parts {
   void wake();
 
   const membership& own() const { return own_; }
-  std::uint64_t mac_of(const ip_address& address) const;
+  std::uint64_t mac_of(const vlan_address& of) const;
   fabric_faults faults() const {
     return {resets_sent_.load(memory_order_relaxed) + resets_received_.load(memory_order_relaxed),
             bad_lengths_.load(memory_order_relaxed),
@@ -147,9 +147,9 @@ void fabric_port::parts::leave() {
   file_.reset();
 }
 
-std::uint64_t fabric_port::parts::mac_of(const ip_address& address) const {
-  if (!usable() || !is_ethernet() || address == ip_address{}) return 0;
-  const unsigned slot = slot_of_address(control(), address);
+std::uint64_t fabric_port::parts::mac_of(const vlan_address& of) const {
+  if (!usable() || !is_ethernet() || of.address == ip_address{}) return 0;
+  const unsigned slot = slot_of_address(control(), of);
   if (slot == slots) return 0;
   const std::uint32_t lid = control().slot[slot].lid.load(memory_order_relaxed);
   return lid < first_multicast_lid ? mac_of_lid(static_cast<std::uint16_t>(lid)) : 0;
@@ -407,8 +407,11 @@ std::uint64_t fabric_port::mac() const {
 ip_address fabric_port::address() const {
   return own_->own().address;
 }
-std::uint64_t fabric_port::mac_of(const ip_address& address) const {
-  return own_->mac_of(address);
+const std::vector<vlan_address>& fabric_port::vlan_addresses() const {
+  return own_->own().vlan_addresses;
+}
+std::uint64_t fabric_port::mac_of(const ip_address& address, std::uint16_t vlan) const {
+  return own_->mac_of({vlan, address});
 }
 bool fabric_port::send(const std::byte* from, std::size_t bytes) {
   return own_->send(from, bytes);

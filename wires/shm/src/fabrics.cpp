@@ -34,7 +34,8 @@ void list_members(const shm::fabric_file& file, std::vector<fabric_member>& to) 
     const bool ethernet = file.link() == link_layer::ethernet;
     to.push_back({slot, lid, ethernet ? shm::mac_of_lid(lid) : 0,
                   ethernet ? shm::address_of(record) : ip_address{},
-                  record.process.load(std::memory_order_relaxed), program_of(record)});
+                  record.process.load(std::memory_order_relaxed), program_of(record),
+                  ethernet ? shm::vlan_addresses_of(record) : std::vector<vlan_address>{}});
   }
 }
 

@@ -92,7 +92,7 @@ bool has_link(const fabric_file& file, link_layer link, std::string& why) {
 }  // namespace
 
 bool take_membership(fabric_file& file, const join_request& how, membership& to, std::string& why) {
-  if (!has_link(file, how.link, why) || !address_is_free(file, how, why)) return false;
+  if (!has_link(file, how.link, why) || !addresses_are_free(file, how, why)) return false;
   const unsigned slot = take_free_slot(file);
   if (slot == slots) {
     why = file.path() + ": the fabric is full: it has " + std::to_string(slots) +
@@ -103,6 +103,7 @@ bool take_membership(fabric_file& file, const join_request& how, membership& to,
   slot_record& record = control.slot[slot];
   // That of the slot's last port, which may have been killed.
   set_address(record, {});
+  set_vlan_addresses(record, {});
   forget_lid(control, slot);
   const std::uint16_t lid = take_lid(control, slot);
   for (std::atomic<std::uint64_t>& word : control.groups[slot].words)
@@ -115,8 +116,10 @@ bool take_membership(fabric_file& file, const join_request& how, membership& to,
   control.slot_of_lid[lid].store(static_cast<std::uint8_t>(slot + 1), memory_order_relaxed);
   const ip_address address = choose_address(file, slot, how);
   set_address(record, address);
+  const std::vector<vlan_address> vlan_addresses = choose_vlan_addresses(file, how);
+  set_vlan_addresses(record, vlan_addresses);
   const std::uint32_t former = record.life.load(memory_order_relaxed);
-  to = {slot, former % 2 == 0 ? former + 1 : former + 2, lid, how.link, address};
+  to = {slot, former % 2 == 0 ? former + 1 : former + 2, lid, how.link, address, vlan_addresses};
   record.life.store(to.life, memory_order_release);
   return true;
 }

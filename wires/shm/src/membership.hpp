@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "fabric_file.hpp"
 
@@ -16,6 +17,7 @@ struct membership {
   std::uint16_t lid = 0;
   link_layer link = link_layer::infiniband;
   ip_address address{};
+  std::vector<vlan_address> vlan_addresses{};
 };
 
 /// Takes a free slot and writes its record. The caller has create_lock. False: `why` has the

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace freehca::wires {
 
@@ -19,6 +20,16 @@ using ip_address = std::array<std::uint8_t, 16>;
 /// The usual text: 10.0.0.1 of an IPv4 address.
 std::string text_of(const ip_address& address);
 
+/// The `vlan` of an address that is on no VLAN.
+inline constexpr std::uint16_t no_vlan = 0xffff;
+
+/// An IP address of a port on a VLAN.
+struct vlan_address {
+  std::uint16_t vlan = no_vlan;  ///< 1 to 4094
+  ip_address address{};
+  friend bool operator==(const vlan_address&, const vlan_address&) = default;
+};
+
 /// How a port joins a fabric.
 struct join_request {
   /// All ports of a fabric have one link layer: that of the first port.
@@ -26,8 +37,12 @@ struct join_request {
   /// For Ethernet: the IP address of the port. Zeros: an address 10.0.0.x that no port has.
   ip_address address{};
   /// If another port has the address: false, the port gets an address 10.0.0.x instead; true, the
-  /// port does not join.
+  /// port does not join. If another port has one of vlan_addresses: false, the port joins without
+  /// it; true, the port does not join.
   bool address_is_required = true;
+  /// For Ethernet: further addresses, at most fabric_port::most_vlan_addresses. Two ports may have
+  /// one address on different VLANs.
+  std::vector<vlan_address> vlan_addresses{};
 };
 
 /// Counts of the packets and rings that a port has discarded since it joined. All are 0 between
@@ -58,6 +73,7 @@ class fabric_port {
  public:
   /// The greatest number of ports on one fabric.
   static constexpr unsigned most_ports = 64;
+  static constexpr std::size_t most_vlan_addresses = 8;
   /// Bytes of the longest packet: a payload of 4096 bytes and 256 bytes for headers and CRCs.
   static constexpr std::size_t longest_packet = 4096 + 256;
   /// Bytes of the shortest packet: an LRH.
@@ -89,9 +105,11 @@ class fabric_port {
   std::uint64_t mac() const;
   /// The port's IP address on an Ethernet fabric; zeros on an InfiniBand fabric.
   ip_address address() const;
-  /// The MAC of the port that has this IP address, this port included. 0: no port has it. Any
-  /// thread.
-  std::uint64_t mac_of(const ip_address& address) const;
+  /// The port's addresses on VLANs.
+  const std::vector<vlan_address>& vlan_addresses() const;
+  /// The MAC of the port that has this IP address on the VLAN, or on none, this port included. 0:
+  /// no port has it. Any thread.
+  std::uint64_t mac_of(const ip_address& address, std::uint16_t vlan = no_vlan) const;
 
   /// Sends an InfiniBand packet, from the first byte of its LRH to the last byte of its VCRC, or an
   /// Ethernet frame, from its destination MAC on without the FCS. The DLID of the LRH (bytes 2 and

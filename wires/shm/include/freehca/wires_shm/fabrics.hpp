@@ -20,6 +20,7 @@ struct fabric_member {
   ip_address address{};   ///< of an Ethernet fabric
   pid_t process = 0;      ///< in the process-ID namespace of the process itself
   std::string program;    ///< the program's short name, as the process wrote it
+  std::vector<vlan_address> vlan_addresses{};
 };
 
 /// A fabric of this user, for a listing.
