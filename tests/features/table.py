@@ -37,7 +37,6 @@ NO_CHANGE_OVER_VFIO = "none: no program over VFIO changes a connected queue pair
 NO_CHANGE_JUDGE = "none: no program of others here changes a connected queue pair"
 NO_ETHERNET_OVER_VFIO = "none: no guest case opens an Ethernet port by our driver"
 NO_ETHERNET_JUDGE = "none: libibverbs has no function for it, or no program here uses it"
-NO_RULES_JUDGE = "none: ibv_create_flow() is not in the face yet"
 NO_XRC_OVER_VFIO = "none: no program over VFIO uses XRC"
 NO_XRC_JUDGE = "none: programs of others here only send by XRC"
 NO_FRAMES_OVER_VFIO = "none: no program over VFIO has a raw Ethernet queue pair"
@@ -445,7 +444,8 @@ FEATURES = (
             "Device-managed steering is chosen at bring-up. Rules give packets to queue pairs: those "
             "of groups, and frames by their headers.",
             "flow_rule.of_a_group_reaches_every_member_and_no_other",
-            "none: no program over VFIO has rules", NO_RULES_JUDGE,
+            "none: no program over VFIO has rules",
+            "pyverbs tests.test_flow.FlowTest.test_eth_spec_flow_traffic",
             ("command qp_flow_steering_attach qp_flow_steering_detach",)),
     Feature("promiscuous_mode",
             "A queue pair gets the frames of a port whose addresses have no entry of their own.",

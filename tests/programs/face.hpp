@@ -37,5 +37,6 @@ std::vector<test> window_tests();
 std::vector<test> group_tests();
 std::vector<test> receive_queue_tests();
 std::vector<test> extended_tests();
+std::vector<test> flow_rule_tests();
 
 }  // namespace programs

@@ -485,6 +485,7 @@ int main(int count, char** words) {
       {"connections_report_their_path", connections_report_their_path},
       {"wrong_paths_of_connections_are_refused", wrong_paths_of_connections_are_refused},
       {"processes_reach_each_other", processes_reach_each_other}};
-  for (const test& each : receive_queue_tests()) tests.push_back(each);
+  for (const auto& some : {receive_queue_tests(), flow_rule_tests(), group_tests()})
+    tests.insert(tests.end(), some.begin(), some.end());
   return run_tests(count, words, tests);
 }

@@ -197,7 +197,7 @@ CASES = (
     Pyverbs("pyverbs", tests=273, least=95, skips="pyverbs_skips.txt",
             names="pyverbs_mlx4_ib.txt"),
     # Where a port has a network device, the tests of librdmacm begin, and want its device files.
-    Pyverbs("pyverbs_roce", tests=261, least=96, skips="pyverbs_roce_skips.txt", link="roce",
+    Pyverbs("pyverbs_roce", tests=261, least=100, skips="pyverbs_roce_skips.txt", link="roce",
             names="pyverbs_mlx4_ib_roce.txt", without=("test_rdmacm.py", "test_mlx5_rdmacm.py")),
     Pyverbs("pyverbs_56", tests=321, least=99, skips="pyverbs_56_skips.txt",
             root="trixie_root.sh", version="56.1", tier="long"),

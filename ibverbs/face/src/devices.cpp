@@ -58,6 +58,8 @@ void fill_operations(open_context& made) {
   extended.destroy_wq = destroy_receive_queue;
   extended.create_rwq_ind_table = create_table;
   extended.destroy_rwq_ind_table = destroy_table;
+  extended.ibv_create_flow = create_flow;
+  extended.ibv_destroy_flow = destroy_flow;
   ibv_context_ops& plain = extended.context.ops;
   plain.alloc_mw = allocate_window;
   plain.bind_mw = bind_window;

@@ -46,7 +46,8 @@ verbs_budget kinds(const object_limits& limits) {
                        .with<receive_work_queue>(limits.queue_pairs)
                        .with<rss_queue_pair>(limits.queue_pairs)
                        .with<multicast_table>(1)
-                       .with<group_membership>(limits.group_members);
+                       .with<group_membership>(limits.group_members)
+                       .with<flow_rule>(limits.flow_rules);
   b.requests = limits.requests;
   return b;
 }
@@ -136,6 +137,7 @@ status engine::bring_up() {
   const host_settings& how = host_->settings();
   setup.platform = host_->platform();
   setup.budget = how.budget;
+  steer_by_rules(setup, false);
   setup.storage_bytes = device::storage_bytes(setup.budget);
   setup.storage = device_storage_ = reserve(setup.storage_bytes);
   setup.health_interval = how.health_interval;

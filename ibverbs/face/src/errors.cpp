@@ -39,6 +39,7 @@ int errno_of(status s) {
   }
   // An error of the program, as Linux has it (6.1 cmd.c mlx4_status_to_errno).
   if (s.is(layouts::command_status::region_bound)) return EBUSY;
+  if (s.is(layouts::command_status::exceeds_limits)) return ENOMEM;
   std::fprintf(stderr, "freehca: %s\n", words(s).c_str());
   return s.who() == origin::firmware ? EINVAL : EIO;
 }

@@ -22,7 +22,7 @@ class engine;
 /// How many objects of each kind a process can have. The device attributes report these numbers.
 struct object_limits {
   std::uint32_t queue_pairs, completion_queues, shared_receive_queues, regions, domains,
-      address_handles, windows, group_members;
+      address_handles, windows, group_members, flow_rules;
   std::uint32_t completions;  // of one CQ
   std::uint32_t requests;     // of all queues together
 };

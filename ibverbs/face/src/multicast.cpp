@@ -37,6 +37,45 @@ std::vector<attached_group>::iterator find(pair& queue, const ibv_gid& gid, std:
   });
 }
 
+/// The port of a queue pair, or 0: it is in RESET, and the device has several ports. Only a rule
+/// has a port. Linux then gives the firmware port 0, which it refuses.
+std::uint8_t port_of(engine& here, const pair& queue) {
+  if (here.ports() == 1) return 1;
+  const bool has_port = queue.object->qp_state != layouts::qp_state::reset;
+  return has_port ? queue.shared->attributes.port_num : 0;
+}
+
+/// Returns 0, or an errno.
+int join(engine& here, const pair& queue, attached_group& to) {
+  gid group;
+  std::memcpy(group.raw, to.gid.raw, sizeof group.raw);
+  if (here.hardware().steers_by_rules()) {
+    create_flow_rule create;
+    const int error = here.perform(
+        create, group_rule(queue.handle, port_of(here, queue), group, queue.blocks_loopback));
+    to.rule = create.made();
+    return error;
+  }
+  const result<multicast_table_handle> table = here.groups();
+  if (!table.ok()) return errno_of(table.error());
+  join_group join;
+  const int error = here.perform(join, group_attributes{.table = table.value(),
+                                                        .pair = queue.handle,
+                                                        .group = group,
+                                                        .block_loopback = queue.blocks_loopback});
+  to.member = join.made();
+  return error;
+}
+
+int leave(engine& here, const attached_group& from) {
+  if (here.hardware().steers_by_rules()) {
+    destroy_flow_rule destroy;
+    return here.perform(destroy, from.rule);
+  }
+  leave_group leave;
+  return here.perform(leave, from.member);
+}
+
 }  // namespace
 }  // namespace freehca::ibverbs
 
@@ -49,27 +88,24 @@ FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* to, std::uint16_t
   pair& queue = of(qp);
   const engine::guard held(here.lock);
   if (find(queue, *to, lid) != queue.groups.end()) return 0;
-  group_attributes how{.pair = queue.handle, .block_loopback = queue.blocks_loopback};
-  std::memcpy(how.group.raw, to->raw, sizeof how.group.raw);
-  if (qp->qp_type != IBV_QPT_UD || !is_multicast(how.group) || !is_valid_lid(here, queue, lid))
+  gid group;
+  std::memcpy(group.raw, to->raw, sizeof group.raw);
+  if (qp->qp_type != IBV_QPT_UD || !is_multicast(group) || !is_valid_lid(here, queue, lid))
     return EINVAL;
-  const result<multicast_table_handle> table = here.groups();
-  if (!table.ok()) return errno_of(table.error());
-  how.table = table.value();
   queue.groups.reserve(queue.groups.size() + 1);
   // With another LID the group is the same one: the adapter knows groups by their GIDs.
   const auto same =
       std::find_if(queue.groups.begin(), queue.groups.end(), [&](const attached_group& g) {
         return std::memcmp(g.gid.raw, to->raw, sizeof to->raw) == 0;
       });
+  attached_group made{*to, lid, {}, {}};
   if (same != queue.groups.end()) {
-    queue.groups.push_back({*to, lid, same->handle});
-    here.host().group_changed(lid, true);
-    return 0;
+    made = *same;
+    made.lid = lid;
+  } else if (const int error = join(here, queue, made); error != 0) {
+    return error;
   }
-  join_group join;
-  if (const int error = here.perform(join, how); error != 0) return error;
-  queue.groups.push_back({*to, lid, join.made()});
+  queue.groups.push_back(made);
   here.host().group_changed(lid, true);
   return 0;
 }
@@ -81,13 +117,11 @@ FREEHCA_EXPORT int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* from, std::uint16
   const engine::guard held(here.lock);
   const auto group = find(queue, *from, lid);
   if (group == queue.groups.end()) return EINVAL;
-  const auto uses =
-      std::count_if(queue.groups.begin(), queue.groups.end(),
-                    [&](const attached_group& g) { return g.handle == group->handle; });
-  if (uses == 1) {
-    leave_group leave;
-    if (const int error = here.perform(leave, group->handle); error != 0) return error;
-  }
+  const auto uses = std::count_if(
+      queue.groups.begin(), queue.groups.end(),
+      [&](const attached_group& g) { return g.member == group->member && g.rule == group->rule; });
+  if (uses == 1)
+    if (const int error = leave(here, *group); error != 0) return error;
   here.host().group_changed(group->lid, false);
   queue.groups.erase(group);
   return 0;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <freehca/hca/kinds/extended_completion_queue.hpp>
+#include <freehca/hca/kinds/flow_rule.hpp>
 #include <freehca/hca/kinds/rss_queue_pair.hpp>
 
 #include "engine.hpp"
@@ -50,6 +51,11 @@ struct region {
 struct window {
   ibv_mw verbs;
   mw_handle handle;
+};
+
+struct flow {
+  ibv_flow verbs;
+  flow_rule_handle handle;
 };
 
 struct datagram_address {
@@ -132,7 +138,8 @@ struct opened_pair {
 struct attached_group {
   ibv_gid gid;
   std::uint16_t lid;
-  membership_handle handle;
+  membership_handle member;
+  flow_rule_handle rule;  // in its place, if the device steers by rules
 };
 
 /// A receive work queue. It has a port while an RSS queue pair that names it is not in RESET.
@@ -184,6 +191,9 @@ inline region& of(ibv_mr* p) {
 }
 inline window& of(ibv_mw* p) {
   return *reinterpret_cast<window*>(p);
+}
+inline flow& of(ibv_flow* p) {
+  return *reinterpret_cast<flow*>(p);
 }
 inline extended_domain& of(ibv_xrcd* p) {
   return *reinterpret_cast<extended_domain*>(p);
@@ -264,6 +274,12 @@ int modify_receive_queue(ibv_wq* wq, ibv_wq_attr* how);
 int destroy_receive_queue(ibv_wq* wq);
 ibv_rwq_ind_table* create_table(ibv_context* context, ibv_rwq_ind_table_init_attr* how);
 int destroy_table(ibv_rwq_ind_table* table);
+
+// flow_rules.cpp: members of verbs_context.
+ibv_flow* create_flow(ibv_qp* qp, ibv_flow_attr* how);
+int destroy_flow(ibv_flow* flow);
+/// Whether programs can create flow rules. With the engine's lock.
+bool has_flow_rules(engine& here);
 
 /// Posts to a receive work queue (posting.cpp).
 int post_to_receive_queue(ibv_wq* wq, ibv_recv_wr* requests, ibv_recv_wr** bad);

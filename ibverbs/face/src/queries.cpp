@@ -58,6 +58,7 @@ void describe_device(engine& here, ibv_device_attr& to) {
                         IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SHUTDOWN_PORT |
                         IBV_DEVICE_RAW_IP_CSUM | memory_flags(can);
   if (can.has(layouts::dev_cap_flag::xrc)) to.device_cap_flags |= IBV_DEVICE_XRC;
+  if (has_flow_rules(here)) to.device_cap_flags |= IBV_DEVICE_MANAGED_FLOW_STEERING;
   to.max_sge = static_cast<int>(std::min(can.most_gather, can.most_scatter));
   to.max_cq = static_cast<int>(limits.completion_queues);
   to.max_cqe = static_cast<int>(limits.completions);
@@ -70,11 +71,13 @@ void describe_device(engine& here, ibv_device_attr& to) {
   to.max_res_rd_atom = to.max_qp_rd_atom * to.max_qp;
   to.atomic_cap = IBV_ATOMIC_HCA;
   to.max_ah = static_cast<int>(limits.address_handles);
-  // Linux 6.1 hw/mlx4/main.c mlx4_ib_query_device.
+  // Linux 6.1 hw/mlx4/main.c mlx4_ib_query_device, mlx4/main.c choose_steering_mode.
   const budget& opened = here.hardware().opened_with();
   to.max_mcast_grp = 1 << opened.log_mcgs;
   to.max_mcast_qp_attach =
-      static_cast<int>(layouts::mcg_members_per_entry(opened.log_mcg_entry_bytes));
+      static_cast<int>(here.hardware().steers_by_rules()
+                           ? can.raw.get<&layouts::query_dev_cap::dmfs_max_qp_per_entry>()
+                           : layouts::mcg_members_per_entry(opened.log_mcg_entry_bytes));
   to.max_total_mcast_qp_attach = static_cast<int>(limits.group_members);
   to.max_srq = static_cast<int>(limits.shared_receive_queues);
   to.max_srq_wr = (1 << can.log_most_srq_wqes) - 1;

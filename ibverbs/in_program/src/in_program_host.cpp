@@ -41,12 +41,15 @@ constexpr host_settings in_program_settings() {
               .address_handles = 8'000,
               .windows = 4'000,
               .group_members = 1'024,
+              .flow_rules = 2'048,  // a group member is one where the device steers by rules
               .completions = 65'535,
               .requests = 4'000'000};
   budget& b = s.budget;
   b.log_qps = b.log_cqs = b.log_mpts = log_numbers;
   b.log_srqs = 11;
-  b.log_mcgs = 10;
+  b.log_mcgs = 11;
+  // The largest entry: the device says how many queue pairs an entry of a rule has room for.
+  b.log_mcg_entry_bytes = 12;
   b.log_mtts = 20;
   b.log_completion_eq_entries = log_numbers + 1;
   b.context_bytes = std::size_t{96} << 20;
