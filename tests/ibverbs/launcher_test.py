@@ -154,6 +154,16 @@ class Becomes(Launcher):
         values = self.values("--device", "vfio:03:00.0", "--ip", "10.0.0.9")
         self.assertEqual(values["FREEHCA_IP"], "10.0.0.9")
 
+    def test_addresses_on_vlans_become_a_variable(self):
+        roce = ("--link", "roce")
+        values = self.values(*roce, "--vlan", "1=192.0.2.1", "--vlan=4094=fd00::1")
+        self.assertEqual(values["FREEHCA_VLANS"], "1=192.0.2.1,4094=fd00::1")
+        values = self.values(*roce, "--vlan", "100=192.0.2.1", FREEHCA_VLANS="7=192.0.2.7")
+        self.assertEqual(values["FREEHCA_VLANS"], "100=192.0.2.1")
+        self.assertNotIn("FREEHCA_VLANS", self.values(*roce))
+        values = self.values("--device", "vfio:03:00.0", "--vlan", "100=192.0.2.1")
+        self.assertEqual(values["FREEHCA_VLANS"], "100=192.0.2.1")
+
     def test_variables_without_an_option_stay(self):
         values = self.values(FREEHCA_FABRIC="kept", FREEHCA_CAPTURE="kept-too")
         self.assertEqual(values["FREEHCA_FABRIC"], "kept")
@@ -299,8 +309,10 @@ class Usage(Launcher):
             "--fabric",
             "--link",
             "--ip",
+            "--vlan",
             "--device",
             "--capture",
+            "--part-id",
             "--counters",
             "--list",
             "--json",
@@ -389,6 +401,57 @@ class Usage(Launcher):
         for link in ((), ("--link", "infiniband")):
             self.expect_refusal(
                 USAGE_ERROR, "add --link roce", words=[*link, "--ip", "10.0.0.1", "--", "true"]
+            )
+
+    def test_vlans(self):
+        roce, program = ("--link", "roce"), ("--", "true")
+        for vlan in (
+            *("", "100", "=192.0.2.1", "0=192.0.2.1", "4095=192.0.2.1", "-1=192.0.2.1"),
+            *("0100=192.0.2.1", "0x64=192.0.2.1", "100:192.0.2.1", "192.0.2.1=100", "x=y"),
+        ):
+            self.expect_refusal(
+                USAGE_ERROR,
+                "--vlan",
+                f"'{vlan}' is no VLAN=ADDRESS",
+                words=[*roce, f"--vlan={vlan}", *program],
+            )
+        for vlan, part in (
+            ("100=", "'' is no IP address"),
+            ("100=192.0.2.1/24", "'192.0.2.1/24' is no IP address"),
+            ("100=192.0.2.1,200=192.0.2.2", "is no IP address"),
+            ("100=224.0.0.1", "cannot have the IP address 224.0.0.1"),
+            ("100=fe80::1", "cannot have the IP address fe80::1"),
+        ):
+            self.expect_refusal(
+                USAGE_ERROR, "--vlan", part, words=[*roce, "--vlan", vlan, *program]
+            )
+        for others in (
+            ("--ip", "192.0.2.1", "--vlan", "1=192.0.2.1"),
+            ("--vlan", "1=192.0.2.1", "--vlan", "2=192.0.2.1"),
+            ("--vlan", "1=fd00::1", "--vlan", "1=fd00:0::1"),
+        ):
+            self.expect_refusal(USAGE_ERROR, "already", words=[*roce, *others, *program])
+        nine = [word for i in range(1, 10) for word in ("--vlan", f"{i}=192.0.2.{i}")]
+        self.expect_refusal(USAGE_ERROR, "at most 8", words=[*roce, *nine, *program])
+        for link in ((), ("--link", "infiniband")):
+            self.expect_refusal(
+                USAGE_ERROR,
+                "--vlan is for Ethernet ports: add --link roce",
+                words=[*link, "--vlan", "1=192.0.2.1", *program],
+            )
+
+    def test_part_numbers(self):
+        for number in ("1", "4100", "65534", "0x1", "0x1004", "0xfffe"):
+            ended = self.run_launcher(
+                "--part-id", number, "--", "sh", "-c", "echo $FREEHCA_PART_ID"
+            )
+            self.assertEqual((ended.returncode, ended.stdout), (0, f"{number}\n"), ended.stderr)
+        for number in ("", "0", "0x0", "65535", "0xffff", "65536", "0x10000", "-1", "1e3", "010"):
+            self.expect_refusal(
+                USAGE_ERROR,
+                "--part-id",
+                f"'{number}' is no part number: 1 to 65534, or 0x1 to 0xfffe",
+                words=[f"--part-id={number}", "--", "true"],
             )
 
     def test_names_of_fabrics(self):

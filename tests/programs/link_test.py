@@ -71,6 +71,30 @@ class Refuses(Link):
         self.expect_refusal("FREEHCA_LINK: 'x' is no link layer", FREEHCA_LINK="x")
         self.expect_refusal("FREEHCA_IP: '1.2.3' is no", FREEHCA_LINK="roce", FREEHCA_IP="1.2.3")
 
+    def test_wrong_vlans(self):
+        for vlans, part in (
+            ("100", "'100' is no VLAN=ADDRESS"),
+            ("0=192.0.2.1", "'0=192.0.2.1' is no VLAN=ADDRESS"),
+            ("4095=192.0.2.1", "'4095=192.0.2.1' is no VLAN=ADDRESS"),
+            ("7=192.0.2.1,8=x", "'8=x' is no VLAN=ADDRESS"),
+            ("7=192.0.2.1,8=192.0.2.1", "VLAN 7: the port has this IP address already"),
+            ("7=10.0.0.1", "VLAN 7: the port has this IP address already"),
+            (",".join(f"{i}=192.0.2.{i}" for i in range(1, 10)), "at most 8 addresses on VLANs"),
+        ):
+            self.expect_refusal(part, FREEHCA_LINK="roce", FREEHCA_VLANS=vlans)
+        self.expect_refusal(
+            "VLAN 7: the port has this IP address already",
+            FREEHCA_LINK="roce",
+            FREEHCA_IP="fd00::1",
+            FREEHCA_VLANS="7=fd00::1",
+        )
+
+    def test_wrong_part_numbers(self):
+        for number in ("0", "65535", "0x", "-1", "+1", " 1", "1 ", "99999999999999999999"):
+            self.expect_refusal(
+                f"FREEHCA_PART_ID: '{number}' is no part number", FREEHCA_PART_ID=number
+            )
+
 
 class Files(Link):
     def texts(self, *paths, **variables):
@@ -115,6 +139,21 @@ class Files(Link):
         self.assertEqual(
             raw[8:], bytes([parts[0] ^ 2, *parts[1:3], 0xFF, 0xFE, *parts[3:]]), (mac, gid)
         )
+
+    def test_addresses_on_vlans(self):
+        gids = self.gids(FREEHCA_VLANS="100=192.0.2.1,200=fd00::5")
+        found = [gids[f"{PORT}/gids/{i}"] for i in range(4, 9)]
+        ipv4 = "0000:0000:0000:0000:0000:ffff:c000:0201"
+        ipv6 = "fd00:0000:0000:0000:0000:0000:0000:0005"
+        self.assertEqual(found, [ipv4, ipv4, ipv6, ipv6, ZEROS])
+
+    def test_the_part_number(self):
+        name = f"{PORT}/../../device/device"
+        for number, part in (("", 4103), ("4100", 4100), ("0x1003", 0x1003)):
+            ended = self.run_program("ibv_devinfo", FREEHCA_PART_ID=number)
+            self.assertRegex(ended.stdout, rf"vendor_part_id:\s+{part}\n", ended.stderr)
+            ended = self.run_program("cat", name, FREEHCA_PART_ID=number)
+            self.assertEqual(ended.stdout, f"0x{part:04x}\n")
 
     def test_addresses(self):
         self.assertEqual(self.gid_of(2), "0000:0000:0000:0000:0000:ffff:0a00:0001")

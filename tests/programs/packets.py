@@ -3,6 +3,7 @@
 """The packets of a capture of InfiniBand, as tshark decodes them, counted by kind."""
 import collections
 import pathlib
+import struct
 import sys
 import typing
 
@@ -17,6 +18,8 @@ LRH, GRH, BTH, ICRC = 8, 40, 12, 4
 DETH, RETH, ATOMIC_ETH, AETH, IMMEDIATE = 8, 16, 28, 4, 4
 WITH_IMMEDIATE = {3, 5, 9, 11}  # of sends and writes: last and only
 FIRST_OF_WRITE = {6, 10, 11}  # first, only, only with immediate
+PCAP_HEADER, PCAP_RECORD, IPV4_HEADER, IPV6_HEADER = 24, 16, 20, 40
+ROCE_V1, ROCE_V2_PORT = b"\x89\x15", (4791).to_bytes(2, "big")
 WITH_AETH = {13, 15, 16}  # of answers to reads: first, last, only
 
 
@@ -58,6 +61,28 @@ def packets_of(path, own_lid):
         payload = 4 * length - LRH - (GRH if lnh == 3 else 0) - BTH - ICRC - pad
         payload -= headers_of(service, operation)
         yield Packet(slid == own_lid, service, operation, queue, psn, payload)
+
+
+def frames_of(path):
+    """The frames of a capture of Ethernet (pcap in this machine's byte order)."""
+    data = pathlib.Path(path).read_bytes()
+    at = PCAP_HEADER
+    while at < len(data):
+        (size,) = struct.unpack_from("=I", data, at + 8)
+        yield data[at + PCAP_RECORD : at + PCAP_RECORD + size]
+        at += PCAP_RECORD + size
+
+
+def tags_of(path):
+    """The VLAN and the priority of each RoCE frame of a capture, or None: it has no tag."""
+    for frame in frames_of(path):
+        kind, at, tag = frame[12:14], 14, None
+        if kind == b"\x81\x00":
+            (word,) = struct.unpack_from(">H", frame, at)
+            kind, at, tag = frame[16:18], 18, (word & 0xFFF, word >> 13)
+        udp = at + IPV4_HEADER if kind == b"\x08\x00" else at + IPV6_HEADER
+        if kind == ROCE_V1 or frame[udp + 2 : udp + 4] == ROCE_V2_PORT:
+            yield tag
 
 
 class Count(typing.NamedTuple):

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -427,42 +428,117 @@ void wrong_paths_of_connections_are_refused(std::uint64_t) {
   expect_equal(ibv_modify_qp(pair.qp, &how, to_rtr), 0, "a good path");
 }
 
+/// A message by each GID of the device, to a process that does the same.
+void exchange(line& other, bool sends, std::uint64_t seed) {
+  opened_device device;
+  for (const ibv_gid_entry& entry : entries_of(device)) {
+    const std::string what = "a message by GID " + std::to_string(entry.gid_index);
+    device.choose_gid(static_cast<std::uint8_t>(entry.gid_index));
+    buffer memory(seed + sends, 3000);
+    const ibv_mr* const region = memory.register_part(device.pd, 0, 3000, IBV_ACCESS_LOCAL_WRITE);
+    endpoint pair(device, {});
+    ibv_sge list{memory.at(0), 3000, region->lkey};
+    pair.connect(other);
+    if (!sends) {
+      require(pair.post_receive(1, list) == 0, "ibv_post_recv");
+      memory.expected = pattern(seed + 1, 3000);
+    }
+    other.meet();
+    if (sends) {
+      ibv_send_wr request{};
+      request.sg_list = &list;
+      request.num_sge = 1;
+      request.opcode = IBV_WR_SEND;
+      request.send_flags = IBV_SEND_SIGNALED;
+      require(pair.post(request) == 0, "ibv_post_send");
+      expect_equal(pair.sent(what).status, IBV_WC_SUCCESS, "status: " + what);
+    } else {
+      const ibv_wc done = pair.received(what);
+      expect_equal(done.status, IBV_WC_SUCCESS, "status of the receive: " + what);
+      expect_equal(done.slid, device.ethernet ? 0 : done.slid, "LID of the sender: " + what);
+    }
+    memory.expect_bytes(what);
+    other.meet();
+  }
+}
+
 /// Two processes by each GID of both.
 void processes_reach_each_other(std::uint64_t seed) {
-  const auto exchange = [seed](line& other, bool sends) {
-    opened_device device;
-    for (const ibv_gid_entry& entry : entries_of(device)) {
-      const std::string what = "a message by GID " + std::to_string(entry.gid_index);
-      device.choose_gid(static_cast<std::uint8_t>(entry.gid_index));
-      buffer memory(seed + sends, 3000);
-      const ibv_mr* const region = memory.register_part(device.pd, 0, 3000, IBV_ACCESS_LOCAL_WRITE);
-      endpoint pair(device, {});
-      ibv_sge list{memory.at(0), 3000, region->lkey};
-      pair.connect(other);
-      if (!sends) {
-        require(pair.post_receive(1, list) == 0, "ibv_post_recv");
-        memory.expected = pattern(seed + 1, 3000);
-      }
-      other.meet();
-      if (sends) {
-        ibv_send_wr request{};
-        request.sg_list = &list;
-        request.num_sge = 1;
-        request.opcode = IBV_WR_SEND;
-        request.send_flags = IBV_SEND_SIGNALED;
-        require(pair.post(request) == 0, "ibv_post_send");
-        expect_equal(pair.sent(what).status, IBV_WC_SUCCESS, "status: " + what);
-      } else {
-        const ibv_wc done = pair.received(what);
-        expect_equal(done.status, IBV_WC_SUCCESS, "status of the receive: " + what);
-        expect_equal(done.slid, device.ethernet ? 0 : done.slid, "LID of the sender: " + what);
-      }
-      memory.expect_bytes(what);
-      other.meet();
+  run_pair([&](line& other) { exchange(other, true, seed); },
+           [&](line& other) { exchange(other, false, seed); });
+}
+
+/// The process gets two addresses on VLANs when it opens the device. On an Ethernet port.
+void set_vlans(unsigned process) {
+  const std::string last = std::to_string(process);
+  setenv("FREEHCA_VLANS", ("100=192.0.2." + last + ",200=fd00::" + last).c_str(), 1);
+}
+constexpr unsigned first_gid_on_vlans = 4, gids_on_vlans = 4;
+
+std::uint16_t vlan_of(std::uint32_t index) {
+  return index < first_gid_on_vlans ? 0xffff : index < first_gid_on_vlans + 2 ? 100 : 200;
+}
+
+void processes_reach_each_other_on_vlans(std::uint64_t seed) {
+  run_pair(
+      [&](line& other) {
+        set_vlans(1);
+        exchange(other, true, seed);
+      },
+      [&](line& other) {
+        set_vlans(2);
+        exchange(other, false, seed);
+      });
+}
+
+void paths_are_on_the_vlan_of_their_gid(std::uint64_t) {
+  set_vlans(1);
+  opened_device device;
+  if (!device.ethernet) return;
+  const std::vector<ibv_gid_entry> entries = entries_of(device);
+  expect_equal(static_cast<std::int64_t>(entries.size()), first_gid_on_vlans + gids_on_vlans,
+               "GIDs of a port with two addresses on VLANs");
+  const std::uint64_t own = resolve(device, device.gid).mac;
+  for (const ibv_gid_entry& from : entries)
+    for (const ibv_gid_entry& to : entries) {
+      const resolved found = resolve(device, to.gid, static_cast<std::uint8_t>(from.gid_index));
+      const std::string what =
+          "from GID " + std::to_string(from.gid_index) + " to GID " + std::to_string(to.gid_index);
+      // A link-local address has its MAC in it.
+      const bool reached = to.gid_index < 2 || vlan_of(from.gid_index) == vlan_of(to.gid_index);
+      expect_equal(found.error, reached ? 0 : -EHOSTUNREACH, what);
+      if (!reached) continue;
+      expect_equal(static_cast<std::int64_t>(found.mac), static_cast<std::int64_t>(own), what);
+      expect_equal(found.vlan, vlan_of(from.gid_index), "VLAN " + what);
     }
-  };
-  run_pair([&](line& other) { exchange(other, true); },
-           [&](line& other) { exchange(other, false); });
+}
+
+void datagrams_on_vlans_have_a_priority(std::uint64_t seed) {
+  set_vlans(1);
+  opened_device device;
+  if (!device.ethernet) return;
+  datagrams between(device, seed);
+  for (const ibv_gid_entry& entry : entries_of(device)) {
+    const std::string what = "a datagram by GID " + std::to_string(entry.gid_index);
+    ibv_ah_attr how{};
+    how.port_num = 1;
+    how.sl = 5;
+    how.is_global = 1;
+    how.grh.dgid = entry.gid;
+    how.grh.sgid_index = static_cast<std::uint8_t>(entry.gid_index);
+    how.grh.hop_limit = 7;
+    ibv_ah* const to = address_of(device, how);
+    require(to != nullptr, "ibv_create_ah: " + what);
+    ibv_wc done = between.send(to, what);
+    expect_equal(done.sl, vlan_of(entry.gid_index) == 0xffff ? 0 : 5, "service level: " + what);
+    ibv_grh header = between.header();
+    ibv_ah_attr back{};
+    expect_equal(ibv_init_ah_from_wc(device.context, 1, &done, &header, &back), 0,
+                 "ibv_init_ah_from_wc: " + what);
+    expect_equal(back.grh.sgid_index, entry.gid_index, "index of the answer: " + what);
+    expect_equal(back.sl, done.sl, "service level of the answer: " + what);
+    expect_equal(ibv_destroy_ah(to), 0, "ibv_destroy_ah");
+  }
 }
 
 }  // namespace
@@ -484,7 +560,10 @@ int main(int count, char** words) {
       {"macs_are_resolved", macs_are_resolved},
       {"connections_report_their_path", connections_report_their_path},
       {"wrong_paths_of_connections_are_refused", wrong_paths_of_connections_are_refused},
-      {"processes_reach_each_other", processes_reach_each_other}};
+      {"processes_reach_each_other", processes_reach_each_other},
+      {"processes_reach_each_other_on_vlans", processes_reach_each_other_on_vlans},
+      {"paths_are_on_the_vlan_of_their_gid", paths_are_on_the_vlan_of_their_gid},
+      {"datagrams_on_vlans_have_a_priority", datagrams_on_vlans_have_a_priority}};
   for (const auto& some : {receive_queue_tests(), flow_rule_tests(), group_tests()})
     tests.insert(tests.end(), some.begin(), some.end());
   return run_tests(count, words, tests);

@@ -43,12 +43,21 @@ class Process:
     traced = False  # each process gets a trace (traces.py)
 
     def __init__(
-        self, launcher, folder, fabric, name, words, environment=None, reports=True, link=""
+        self,
+        launcher,
+        folder,
+        fabric,
+        name,
+        words,
+        environment=None,
+        reports=True,
+        link="",
+        options=(),
     ):
         # Several processes behind one launcher would write the same files.
         files = ("--capture", f"{folder / name}.pcap", "--counters", f"{folder / name}.counters")
         layer = ("--link", link) if link else ()
-        start = [launcher, "--fabric", fabric, *layer, *(files if reports else ()), "--"]
+        start = [launcher, "--fabric", fabric, *layer, *options, *(files if reports else ()), "--"]
         self.start(
             folder, name, [*self.user(), *self.tracer(folder, name), *start, *words], environment
         )

@@ -36,6 +36,9 @@ class Pair(typing.NamedTuple):
     # A program of ours that the command runs. It writes what payloads.py compares.
     script: str = ""
     link: str = ""  # the link layer, if it is not InfiniBand
+    # Both ends have an address on this VLAN, and each RoCE frame has its tag with this priority.
+    vlan: int = 0
+    priority: int = 0
 
 
 class Single(typing.NamedTuple):
@@ -67,6 +70,7 @@ class Pyverbs(typing.NamedTuple):
     root: str = ""  # the script that prints the root of another release, if it is not the system's
     version: str = ""  # of pyverbs in that root
     link: str = ""  # link layer, as for --link; empty: the default
+    part_id: str = ""  # as for --part-id
     without: typing.Sequence[str] = ()  # files of tests that do not run
     names: str = ""  # the file that has the names of the tests that pass on mlx4_ib
     tier: str = "programs"
@@ -164,6 +168,13 @@ CASES = (
         for gid in (0, 1, 2, 3)
     ),
     *(
+        # The address on the VLAN by v1 and v2. The service level is the priority.
+        Pair(f"{program}_vlan_gid_{gid}", f"{program} -g {gid} -l 3 -s SIZE -n COUNT",
+             sizes=(64,), link="roce", vlan=100, priority=3)
+        for program in ("ibv_rc_pingpong", "ibv_ud_pingpong")
+        for gid in (4, 5)
+    ),
+    *(
         Pair(f"{name}_roce", f"{command} -x 3 -s SIZE -n COUNT", sizes=sizes, link="roce")
         for name, command, sizes in (
             ("ib_send_bw", "ib_send_bw", (64, 65536)), ("ib_write_bw", "ib_write_bw", (65536,)),
@@ -199,6 +210,10 @@ CASES = (
     # Where a port has a network device, the tests of librdmacm begin, and want its device files.
     Pyverbs("pyverbs_roce", tests=261, least=100, skips="pyverbs_roce_skips.txt", link="roce",
             names="pyverbs_mlx4_ib_roce.txt", without=("test_rdmacm.py", "test_mlx5_rdmacm.py")),
+    # A part of which pyverbs knows no defect, so that it takes GIDs of RoCE v2. It also takes rules by
+    # fields of IP that neither the hardware nor mlx4_ib has (test_flow.py).
+    Pyverbs("pyverbs_roce_part", tests=256, least=100, skips="pyverbs_part_skips.txt", link="roce",
+            part_id="4100", without=("test_rdmacm.py", "test_mlx5_rdmacm.py", "test_flow.py")),
     Pyverbs("pyverbs_56", tests=321, least=99, skips="pyverbs_56_skips.txt",
             root="trixie_root.sh", version="56.1", tier="long"),
     later("rc_pingpong", "ibv_rc_pingpong -s SIZE -n COUNT", PINGPONGS_56, traffic=PINGPONG),

@@ -115,6 +115,19 @@ def in_root(case, launcher, folder, fabric):
     return start
 
 
+def on_vlan(case, host):
+    """The arguments of a Process with an address on the case's VLAN, if it has one."""
+    return {"options": ("--vlan", f"{case.vlan}=192.0.2.{host}")} if case.vlan else {}
+
+
+def check_tags(case, count, server, client):
+    for end in (server, client):
+        tags = list(packets.tags_of(end.capture))
+        expect(len(tags) >= 2 * count, f"{end.path.name}: {len(tags)} frames of RoCE")
+        wrong = set(tags) - {(case.vlan, case.priority)}
+        expect(not wrong, f"{end.path.name}: frames with these VLANs and priorities: {wrong}")
+
+
 def run_pair(case, size, launcher, folder):
     count = messages(size)
     words = [
@@ -145,11 +158,11 @@ def run_pair(case, size, launcher, folder):
         start = functools.partial(
             Process, launcher, folder, fabric, environment=environment, link=case.link
         )
-    server = start("server", server_words)
+    server = start("server", server_words, **on_vlan(case, 1))
     client = None
     try:
         listens(port, server)
-        client = start("client", client_words)
+        client = start("client", client_words, **on_vlan(case, 2))
         status = client.wait()
         expect(status == 0, f"the client ended with status {status}")
         if words[0] == "qperf":
@@ -162,6 +175,8 @@ def run_pair(case, size, launcher, folder):
             check_traffic(case, size, count, server, client)
         if case.script:
             payloads.check(folder, (server, client), own_lid(client))
+        if case.vlan:
+            check_tags(case, count, server, client)
     finally:
         for end in (server, client):
             if end is not None:
@@ -221,7 +236,8 @@ def run_pyverbs(case, launcher, folder):
     else:
         words = pyverbs_runs.words(pathlib.Path("/"), folder, without=case.without)
         # Some tests want root.
-        run = AsRoot(launcher, folder, fabric, "pyverbs", words, link=case.link)
+        options = ("--part-id", case.part_id) if case.part_id else ()
+        run = AsRoot(launcher, folder, fabric, "pyverbs", words, link=case.link, options=options)
     try:
         pyverbs_runs.check(case, run.wait(300), run.output())
     finally:

@@ -87,8 +87,7 @@ FREEHCA_EXPORT ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* done, ibv_grh* 
   return ibv_create_ah(pd, &how);
 }
 
-// A negative errno on failure, as in rdma-core libibverbs/verbs.c. The engine knows no VLAN of a
-// GID, so that there is none.
+// A negative errno on failure, as in rdma-core libibverbs/verbs.c.
 FREEHCA_EXPORT int ibv_resolve_eth_l2_from_gid(ibv_context* context, ibv_ah_attr* how,
                                                std::uint8_t* mac, std::uint16_t* vlan) {
   engine& here = engine_of(context);

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <new>
 
 #include <freehca/firmware_cmds/firmware.hpp>
@@ -15,6 +17,7 @@
 #include <freehca/hca/ports.hpp>
 #include <freehca/texts/names.hpp>
 
+#include "environment.hpp"
 #include "errors.hpp"
 #include "events.hpp"
 
@@ -57,6 +60,24 @@ std::byte* reserve(std::size_t bytes) {
   void* const made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return made == MAP_FAILED ? nullptr : static_cast<std::byte*>(made);
+}
+
+/// Reads FREEHCA_PART_ID. False: `why` has what is wrong.
+bool read_part_id(std::uint32_t& to, std::string& why) {
+  const char* const text = environment("FREEHCA_PART_ID");
+  if (*text == '\0') return true;
+  constexpr unsigned long most = 0xfffe;  // 0xffff is what an empty slot answers
+  char* end = nullptr;
+  errno = 0;
+  const unsigned long number = std::strtoul(text, &end, 0);
+  const bool is_number = *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
+  if (is_number && number != 0 && number <= most) {
+    to = static_cast<std::uint32_t>(number);
+    return true;
+  }
+  why = std::string("FREEHCA_PART_ID: '") + text +
+        "' is no part number: 1 to 65534, or 0x1 to 0xfffe";
+  return false;
 }
 
 }  // namespace
@@ -115,6 +136,7 @@ void engine::tear_down() {
 engine::engine() : monitor_(monitor_receivers(*this)) {}
 
 status engine::open(std::string& why) {
+  if (!read_part_id(part_id_, why)) return driver_error::bad_argument;
   host_ = host::open(why);
   if (host_ == nullptr) return driver_error::no_resource;
   if (const status s = bring_up(); !s.ok()) {

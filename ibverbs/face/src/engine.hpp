@@ -77,6 +77,8 @@ class engine {
   verbs& objects() { return objects_; }
   device& hardware() { return device_; }
   ibverbs::host& host() { return *host_; }
+  /// The part number that programs are told: that of FREEHCA_PART_ID, or the adapter's own.
+  std::uint32_t part_id() const { return part_id_ ? part_id_ : device_.info().pci_device; }
   const object_limits& limits() const { return host_->settings().limits; }
 
   /// Polls the driver once. If that ends nothing, waits for the adapter.
@@ -130,6 +132,7 @@ class engine {
     std::vector<std::uint16_t> pkeys;
     // Of an Ethernet port. Its other GIDs are zeros.
     std::vector<port_gid> gids;
+    std::vector<std::uint16_t> gid_vlans;  ///< of each of them, or no_vlan
     std::uint64_t mac = 0;
     std::string network_device;  ///< the name that files show
   };
@@ -153,6 +156,7 @@ class engine {
 
   std::atomic<bool> dead_{false};
   bool reported_gone_ = false;
+  std::uint32_t part_id_ = 0;  // 0: not chosen
   std::unique_ptr<ibverbs::host> host_;
   std::byte* device_storage_ = nullptr;
   std::byte* object_storage_ = nullptr;

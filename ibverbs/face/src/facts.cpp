@@ -111,7 +111,7 @@ const device_facts& facts() {
   to.node_guid = info.node_guid;
   to.system_image_guid = info.system_image_guid;
   to.vendor = info.pci_vendor;
-  to.device = info.pci_device;
+  to.device = static_cast<std::uint16_t>(here->part_id());
   to.revision = info.pci_revision;
   char version[32];
   std::snprintf(version, sizeof version, "%u.%u.%u", info.firmware_major, info.firmware_minor,

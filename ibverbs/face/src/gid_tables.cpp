@@ -27,7 +27,7 @@ gid_entry gid_at(engine& in, unsigned port, std::size_t index) {
   const port_gid& found = tables.gids[index];
   return {found.address,
           found.version == roce_version::v1 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2,
-          found.address == gid{}};
+          found.address == gid{}, tables.gid_vlans[index]};
 }
 
 std::optional<std::uint8_t> find_gid(engine& in, unsigned port, const gid& address,

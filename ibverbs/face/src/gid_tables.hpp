@@ -21,6 +21,7 @@ struct gid_entry {
   gid address{};
   ibv_gid_type type = IBV_GID_TYPE_IB;
   bool empty = false;
+  std::uint16_t vlan = no_vlan;
 };
 
 bool is_ethernet(engine& in, unsigned port);

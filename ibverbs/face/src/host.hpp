@@ -80,9 +80,9 @@ class host {
   /// Whether the adapter is lost.
   virtual bool is_gone() const = 0;
 
-  /// The MAC of the port that has this GID on the network of the host's Ethernet ports. No value:
-  /// unknown.
-  virtual std::optional<std::uint64_t> mac_of(const gid&) { return {}; }
+  /// The MAC of the port that has this GID on the network of the host's Ethernet ports, on the VLAN
+  /// or on none (no_vlan). No value: unknown.
+  virtual std::optional<std::uint64_t> mac_of(const gid&, std::uint16_t) { return {}; }
 
   /// A queue pair was attached to a multicast group with this LID, or detached from it.
   virtual void group_changed(std::uint16_t lid, bool attached) {

@@ -48,7 +48,7 @@ void describe_device(engine& here, ibv_device_attr& to) {
   to.max_mr_size = ~std::uint64_t{0};
   to.page_size_cap = ~std::uint64_t{0} << can.log_smallest_page;
   to.vendor_id = mellanox;
-  to.vendor_part_id = info.pci_device;
+  to.vendor_part_id = here.part_id();
   to.hw_ver = info.pci_revision;
   const object_limits& limits = here.limits();
   to.max_qp = static_cast<int>(limits.queue_pairs);

@@ -88,13 +88,13 @@ std::optional<ibv_gid_type> type_of(const ibv_grh& header, bool ethernet) {
 
 }  // namespace
 
-std::optional<std::uint64_t> mac_of(engine& in, unsigned port, const gid& of) {
+std::optional<std::uint64_t> mac_of(engine& in, unsigned port, const gid& of, std::uint16_t vlan) {
   if (is_multicast(of)) return mac_of_group(of);
   const engine::port_tables& own = in.port(port);
-  for (const port_gid& entry : own.gids)
-    if (entry.address == of) return own.mac;
+  for (std::size_t i = 0; i < own.gids.size(); ++i)
+    if (own.gids[i].address == of && own.gid_vlans[i] == vlan) return own.mac;
   if (const std::optional<std::uint64_t> mac = mac_in(of)) return mac;
-  return in.host().mac_of(of);
+  return in.host().mac_of(of, vlan);
 }
 
 int read_path(engine& in, const ibv_ah_attr& from, unsigned port, roce_path& to) {
@@ -102,7 +102,9 @@ int read_path(engine& in, const ibv_ah_attr& from, unsigned port, roce_path& to)
   roce_path found;
   found.dgid = gid_from(from.grh.dgid);
   if (found.dgid == gid{}) return EINVAL;
-  const std::optional<std::uint64_t> mac = mac_of(in, port, found.dgid);
+  if (from.grh.sgid_index < gid_count(in, port))
+    found.vlan = gid_at(in, port, from.grh.sgid_index).vlan;
+  const std::optional<std::uint64_t> mac = mac_of(in, port, found.dgid, found.vlan);
   if (!mac) return EHOSTUNREACH;
   found.port = port;
   found.dmac = *mac;

@@ -15,11 +15,12 @@
 
 namespace freehca::ibverbs {
 
-/// Returns the MAC to which packets with this destination GID go from an Ethernet port.
-std::optional<std::uint64_t> mac_of(engine& in, unsigned port, const gid& of);
+/// Returns the MAC to which packets with this destination GID go from an Ethernet port, on the VLAN
+/// or on none.
+std::optional<std::uint64_t> mac_of(engine& in, unsigned port, const gid& of, std::uint16_t vlan);
 
-/// Stores the path of `from` on an Ethernet port. Returns 0, or an errno: EINVAL (no GRH, or no
-/// destination GID), EHOSTUNREACH (no MAC is known for the destination GID).
+/// Stores the path of `from` on an Ethernet port. The VLAN is that of the source GID. Returns 0, or
+/// an errno: EINVAL (no GRH or destination GID), EHOSTUNREACH (no MAC is known for the GID).
 int read_path(engine& in, const ibv_ah_attr& from, unsigned port, roce_path& to);
 
 /// Stores the path of a queue pair on an Ethernet port. `mask` names the attributes that a

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <freehca/in_program/packet_link.hpp>
 #include <freehca/wires_shm/fabric_port.hpp>
@@ -27,7 +28,10 @@ class fabric_link final : public in_program::packet_link {
   std::uint16_t lid() const { return port_->lid(); }
   std::uint64_t mac() const { return port_->mac(); }
   wires::ip_address address() const { return port_->address(); }
-  std::uint64_t mac_of(const wires::ip_address& address) const { return port_->mac_of(address); }
+  const std::vector<wires::vlan_address>& vlan_addresses() const { return port_->vlan_addresses(); }
+  std::uint64_t mac_of(const wires::ip_address& address, std::uint16_t vlan) const {
+    return port_->mac_of(address, vlan);
+  }
 
   /// Packets to this multicast LID come here. Returns false if the fabric has no such group.
   bool join_group(std::uint16_t lid) { return port_->join_group(lid); }

@@ -72,7 +72,19 @@ const char* report_file(const char* name) {
   return is_first_process() ? environment(name) : "";
 }
 
-/// Reads FREEHCA_LINK and FREEHCA_IP. False: `why` has what is wrong.
+wires::ip_address address_of(const gid& from) {
+  wires::ip_address to;
+  std::copy(std::begin(from.raw), std::end(from.raw), to.begin());
+  return to;
+}
+
+gid gid_of_address(const wires::ip_address& address) {
+  gid to;
+  std::copy(address.begin(), address.end(), std::begin(to.raw));
+  return to;
+}
+
+/// Reads FREEHCA_LINK, FREEHCA_IP and FREEHCA_VLANS. False: `why` has what is wrong.
 bool read_join_request(wires::join_request& to, std::string& why) {
   const std::string link = environment("FREEHCA_LINK");
   if (!link.empty() && link != "infiniband" && link != "roce") {
@@ -84,16 +96,12 @@ bool read_join_request(wires::join_request& to, std::string& why) {
   // Of several processes with one address the first one to open the device gets it. The children of
   // a launcher's process then take other addresses.
   to.address_is_required = is_first_process();
-  std::optional<gid> ip;
-  if (!read_ip_address(ip, why)) return false;
-  if (ip) std::copy(std::begin(ip->raw), std::end(ip->raw), to.address.begin());
+  named_addresses named;
+  if (!read_addresses(named, why)) return false;
+  if (named.ip) to.address = address_of(*named.ip);
+  for (const vlan_gid& each : named.on_vlans)
+    to.vlan_addresses.push_back({each.vlan, address_of(each.address)});
   return true;
-}
-
-gid gid_of_address(const wires::ip_address& address) {
-  gid to;
-  std::copy(address.begin(), address.end(), std::begin(to.raw));
-  return to;
 }
 
 class in_program_host final : public host {
@@ -128,7 +136,7 @@ class in_program_host final : public host {
     if (attached && uses++ == 0) static_cast<void>(link_->join_group(lid));
     if (!attached && --uses == 0) link_->leave_group(lid);
   }
-  std::optional<std::uint64_t> mac_of(const gid& of) override;
+  std::optional<std::uint64_t> mac_of(const gid& of, std::uint16_t vlan) override;
 
   std::string reason(const program_memory& memory, bool write, int) const override {
     return process_memory::missing_rights(memory.first, memory.bytes, write);
@@ -137,11 +145,13 @@ class in_program_host final : public host {
  private:
   status capture(in_program::adapter_options& how, std::string& why) const;
   void write_counters() const;
+  bool take_addresses(std::string& why);
   status activate(engine& of);
   void pass_a_millisecond();
   status wait_for_link(engine& of);
 
   bool is_ethernet_ = false;
+  named_addresses addresses_;                     // that the port has
   std::map<std::uint16_t, unsigned> group_uses_;  // of a multicast LID by queue pairs
   bool in_real_time_ = false;
   std::unique_ptr<fabric_link> link_;
@@ -155,6 +165,7 @@ status in_program_host::open(std::string& why) {
   is_ethernet_ = request.link == wires::link_layer::ethernet;
   link_ = fabric_link::join(name.empty() ? "default" : name, why, request);
   if (link_ == nullptr) return driver_error::no_resource;
+  if (is_ethernet_ && !take_addresses(why)) return driver_error::bad_argument;
   in_program::adapter_options how;
   how.link = link_.get();
   // The low byte of a GUID names the port.
@@ -172,6 +183,14 @@ status in_program_host::open(std::string& why) {
   };
   adapter_ = std::make_unique<in_program::adapter>(how);
   return {};
+}
+
+/// The fabric has given the port its addresses. False: one of them is there twice.
+bool in_program_host::take_addresses(std::string& why) {
+  addresses_.ip = gid_of_address(link_->address());
+  for (const wires::vlan_address& each : link_->vlan_addresses())
+    addresses_.on_vlans.push_back({each.vlan, gid_of_address(each.address)});
+  return differ_from(*addresses_.ip, addresses_.on_vlans, why);
 }
 
 status in_program_host::capture(in_program::adapter_options& how, std::string& why) const {
@@ -194,15 +213,13 @@ status in_program_host::capture(in_program::adapter_options& how, std::string& w
 
 status in_program_host::prepare_ports(engine& of) {
   if (!is_ethernet_) return activate(of);
-  FREEHCA_TRY(open_ethernet_port(of, 1, gid_of_address(link_->address())));
+  FREEHCA_TRY(open_ethernet_port(of, 1, addresses_));
   return wait_for_link(of);
 }
 
-std::optional<std::uint64_t> in_program_host::mac_of(const gid& of) {
-  if (const auto known = host::mac_of(of)) return known;
-  wires::ip_address address;
-  std::copy(std::begin(of.raw), std::end(of.raw), address.begin());
-  const std::uint64_t mac = link_ != nullptr ? link_->mac_of(address) : 0;
+std::optional<std::uint64_t> in_program_host::mac_of(const gid& of, std::uint16_t vlan) {
+  if (const auto known = host::mac_of(of, vlan)) return known;
+  const std::uint64_t mac = link_ != nullptr ? link_->mac_of(address_of(of), vlan) : 0;
   return mac != 0 ? std::optional(mac) : std::nullopt;
 }
 

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <freehca/wires_shm/fabric_port.hpp>
+
 #include "refusal.hpp"
 #include "values.hpp"
 
@@ -39,6 +41,12 @@ void add_options(CLI::App& app, request& to) {
                  "none with --device")
       ->type_name("ADDRESS")
       ->check(check_ip);
+  app.add_option("--vlan", to.vlans,
+                 "a further IP address of an Ethernet port, on a VLAN, as 100=192.0.2.1; may be "
+                 "given several times")
+      ->type_name("VLAN=ADDRESS")
+      ->allow_extra_args(false)
+      ->check(check_vlan);
   app.add_option("--device", to.device,
                  "an adapter that is bound to vfio-pci, as vfio:0000:03:00.0; default: that of "
                  "FREEHCA_DEVICE, or a modelled one inside the program")
@@ -54,6 +62,11 @@ void add_options(CLI::App& app, request& to) {
                  "default: that of FREEHCA_PAGES, or small")
       ->type_name("PAGES")
       ->check(CLI::IsMember({"small", "advised", "huge"}));
+  app.add_option("--part-id", to.part_id,
+                 "the part number that programs are told, a PCI device number; default: that of "
+                 "FREEHCA_PART_ID, or the adapter's own")
+      ->type_name("NUMBER")
+      ->check(check_part_id);
   app.add_option("--capture", to.capture, "packets of the process's port go to this file, as pcap")
       ->type_name("FILE")
       ->check(check_output);
@@ -108,13 +121,22 @@ std::string take_device(request& to) {
   return "";
 }
 
-/// Returns what is wrong with an IP address beside the other options.
-std::string check_link_of_ip(const request& what) {
-  if (what.ip.empty() || !what.device.empty()) return "";
+/// Returns what is wrong with IP addresses beside the other options.
+std::string check_addresses(const request& what) {
+  constexpr std::size_t most_vlans = wires::fabric_port::most_vlan_addresses;
+  if (what.vlans.size() > most_vlans)
+    return fmt::format("--vlan: a port has at most {} addresses on VLANs", most_vlans);
+  if (what.vlans.empty() && what.ip.empty()) return "";
+  std::vector<std::string> all{what.ip};
+  for (const std::string& each : what.vlans) all.push_back(each.substr(each.find('=') + 1));
+  if (const std::string twice = address_twice(all); !twice.empty())
+    return fmt::format("--vlan: the port has the IP address {} already", twice);
+  if (!what.device.empty()) return "";
   const char* const variable = std::getenv("FREEHCA_LINK");
   const std::string link = !what.link.empty() ? what.link : variable != nullptr ? variable : "";
   if (link == "roce") return "";
-  return "--ip is for Ethernet ports: add --link roce, or leave --ip out";
+  const char* const option = what.ip.empty() ? "--vlan" : "--ip";
+  return fmt::format("{0} is for Ethernet ports: add --link roce, or leave {0} out", option);
 }
 
 }  // namespace
@@ -132,8 +154,8 @@ int read_command_line(int argc, char** argv, request& to) {
     app.parse(static_cast<int>(dashes - argv), argv);
     if (to.list) {
       if (dashes == end && to.fabric.empty() && to.link.empty() && to.ip.empty() &&
-          to.device.empty() && to.door.empty() && to.pages.empty() && to.capture.empty() &&
-          to.counters.empty())
+          to.vlans.empty() && to.device.empty() && to.door.empty() && to.pages.empty() &&
+          to.part_id.empty() && to.capture.empty() && to.counters.empty())
         return -1;
       return report({usage_error, "--list shows all fabrics: no program, and no option but --json"},
                     json);
@@ -146,7 +168,7 @@ int read_command_line(int argc, char** argv, request& to) {
   }
   if (const std::string why = take_device(to); !why.empty())
     return report({usage_error, why}, json);
-  if (const std::string why = check_link_of_ip(to); !why.empty())
+  if (const std::string why = check_addresses(to); !why.empty())
     return report({usage_error, why}, json);
   to.program = dashes + 1;
   // The program may change its current folder before it writes.

@@ -41,9 +41,13 @@ void set_environment(const request& what, const std::string& library) {
   set("FREEHCA_FABRIC", what.fabric);
   set("FREEHCA_LINK", what.link);
   set("FREEHCA_IP", what.ip);
+  std::string vlans;
+  for (const std::string& each : what.vlans) vlans += (vlans.empty() ? "" : ",") + each;
+  set("FREEHCA_VLANS", vlans);
   set("FREEHCA_DEVICE", what.device);
   set("FREEHCA_DOOR", what.door);
   set("FREEHCA_PAGES", what.pages);
+  set("FREEHCA_PART_ID", what.part_id);
   set("FREEHCA_CAPTURE", what.capture);
   set("FREEHCA_COUNTERS", what.counters);
 }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <regex>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -61,6 +62,28 @@ std::string check_ip(const std::string& address) {
       address);
 }
 
+std::string check_vlan(const std::string& value) {
+  static const std::regex form("([1-9][0-9]{0,3})=(.*)");
+  constexpr int most_vlan = 4094;  // IEEE 802.1Q
+  std::smatch parts;
+  if (!std::regex_match(value, parts, form) || std::stoi(parts[1]) > most_vlan)
+    return fmt::format("'{}' is no VLAN=ADDRESS: a VLAN from 1 to {}, as 100=192.0.2.1", value,
+                       most_vlan);
+  return check_ip(parts[2]);
+}
+
+std::string address_twice(const std::vector<std::string>& addresses) {
+  std::set<std::string> seen;
+  for (const std::string& address : addresses) {
+    // One address has several texts.
+    char same[sizeof(in6_addr)] = {};
+    const bool is_address = inet_pton(AF_INET, address.c_str(), same) == 1 ||
+                            inet_pton(AF_INET6, address.c_str(), same) == 1;
+    if (is_address && !seen.insert(std::string(same, sizeof same)).second) return address;
+  }
+  return "";
+}
+
 std::string check_fabric(const std::string& name) {
   const bool good = std::all_of(name.begin(), name.end(), [](char c) {
     return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
@@ -76,6 +99,16 @@ std::string check_device(const std::string& device) {
   if (std::regex_match(device, form)) return "";
   return fmt::format("'{}' names no adapter: vfio:ADDRESS, with an address as lspci -D prints it",
                      device);
+}
+
+std::string check_part_id(const std::string& number) {
+  static const std::regex form("0x[0-9a-fA-F]{1,4}|[1-9][0-9]{0,4}");
+  constexpr unsigned long none = 0xffff;  // what an empty slot answers
+  if (std::regex_match(number, form)) {
+    const unsigned long value = std::stoul(number, nullptr, 0);
+    if (value != 0 && value < none) return "";
+  }
+  return fmt::format("'{}' is no part number: 1 to 65534, or 0x1 to 0xfffe", number);
 }
 
 std::string check_output(const std::string& path) {

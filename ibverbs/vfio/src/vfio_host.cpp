@@ -137,7 +137,7 @@ class vfio_function_host final : public host {
   void stop();
 
   std::unique_ptr<vfio_host::vfio_device> device_;
-  std::optional<gid> ip_;
+  named_addresses addresses_;
   /// An interrupt or a deadline is due. The thread that holds the lock next takes care of it: a
   /// thread that polls gets the lock more often than the one below.
   std::atomic<bool> due_{false};
@@ -147,7 +147,7 @@ class vfio_function_host final : public host {
 
 vfio_function_host* vfio_function_host::present_ = nullptr;
 
-/// A subnet manager configures InfiniBand ports. The first Ethernet port has the IP address. As
+/// A subnet manager configures InfiniBand ports. The first Ethernet port has the IP addresses. As
 /// bring-up does for InfiniBand ports, this waits until a port is active.
 status vfio_function_host::prepare_ports(engine& of) {
   device& hardware = of.hardware();
@@ -157,10 +157,11 @@ status vfio_function_host::prepare_ports(engine& of) {
   };
   for (unsigned port = 1; port <= of.ports(); ++port) {
     if (!is_ethernet(port)) continue;
-    FREEHCA_TRY(open_ethernet_port(of, port, any ? std::nullopt : ip_));
+    FREEHCA_TRY(open_ethernet_port(of, port, any ? named_addresses{} : addresses_));
     any = true;
   }
-  if (!any && ip_) std::fputs("freehca: FREEHCA_IP: the adapter has no Ethernet port\n", stderr);
+  if (!any && (addresses_.ip || !addresses_.on_vlans.empty()))
+    std::fputs("freehca: FREEHCA_IP, FREEHCA_VLANS: the adapter has no Ethernet port\n", stderr);
   const auto any_active = [&] {
     for (unsigned port = 1; port <= of.ports(); ++port)
       if (hardware.port(port).active()) return true;
@@ -177,7 +178,7 @@ bool vfio_function_host::open(std::string& why) {
     why = f.message;
     return false;
   };
-  if (!read_ip_address(ip_, why)) return false;
+  if (!read_addresses(addresses_, why)) return false;
   vfio_host::open_options how;
   if (!read_open_options(how, why)) return false;
   const auto address = vfio_host::parse_pci_address(address_of_device());
