@@ -36,13 +36,13 @@ function(freehca_install_component component)
 endfunction()
 
 add_library(freehca_core INTERFACE)
-target_link_libraries(freehca_core INTERFACE freehca_easy freehca_interfaces freehca_hca
+target_link_libraries(freehca_core INTERFACE freehca_easy freehca_interfaces freehca_network freehca_hca
                                        freehca_work_requests freehca_texts)
 target_compile_features(freehca_core INTERFACE cxx_std_20)
 freehca_install_component(core
-  TARGETS freehca_core freehca_easy freehca_interfaces freehca_hca freehca_work_requests freehca_texts
+  TARGETS freehca_core freehca_easy freehca_interfaces freehca_network freehca_hca freehca_work_requests freehca_texts
           freehca_queues freehca_firmware_cmds freehca_hal freehca_hal_headers freehca_layouts
-  HEADERS faces/easy faces/interfaces faces/texts hca work_requests queues firmware_cmds hal hal/layouts)
+  HEADERS faces/easy faces/interfaces faces/texts network hca work_requests queues firmware_cmds hal hal/layouts)
 
 if(TARGET freehca_vfio_host)
   # What the ports of hosted programs share.
@@ -56,14 +56,14 @@ if(TARGET freehca_vfio_host)
 
   # What the next two components share.
   freehca_install_export(routed
-    TARGETS freehca_easy_routed freehca_interfaces_routed freehca_hca_routed
+    TARGETS freehca_easy_routed freehca_interfaces_routed freehca_network_routed freehca_hca_routed
             freehca_work_requests_routed freehca_queues_routed freehca_firmware_cmds_routed
             freehca_hal_routed)
 
   add_library(freehca_vfio_user INTERFACE)
   target_link_libraries(freehca_vfio_user INTERFACE freehca_vfio_user_blocking freehca_vfio_user_host
                                                     freehca_easy_routed freehca_interfaces_routed
-                                                    freehca_hca_routed
+                                                    freehca_network_routed freehca_hca_routed
                                                     freehca_work_requests_routed freehca_texts)
   target_compile_features(freehca_vfio_user INTERFACE cxx_std_20)
   freehca_install_component(vfio_user
@@ -73,7 +73,8 @@ if(TARGET freehca_vfio_host)
 
   # The build's own programs name the faces that they use.
   target_link_libraries(freehca_in_process INTERFACE
-    $<INSTALL_INTERFACE:freehca::easy_routed> $<INSTALL_INTERFACE:freehca::interfaces_routed>)
+    $<INSTALL_INTERFACE:freehca::easy_routed> $<INSTALL_INTERFACE:freehca::interfaces_routed>
+    $<INSTALL_INTERFACE:freehca::network_routed>)
   target_compile_features(freehca_in_process INTERFACE cxx_std_20)
   freehca_install_component(in_process
     TARGETS freehca_in_process freehca_pci_configuration freehca_model freehca_packets

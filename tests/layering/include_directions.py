@@ -23,6 +23,8 @@ RULES = {
     "hca": (CORE + ["firmware_cmds", "queues", "hca"], True),
     # Requests of run-time opcodes: for programs, not for the core.
     "work_requests": (CORE + ["queues", "work_requests"], True),
+    # A network interface on the core, for network stacks.
+    "network": (CORE + ["firmware_cmds", "queues", "hca", "network"], True),
     # Faces of the core, for programs and ports. The core includes none of them.
     "faces/easy": (CORE + ["queues", "hca", "easy"], True),
     "faces/interfaces": (CORE + ["firmware_cmds", "queues", "hca", "interfaces"], True),
@@ -251,6 +253,9 @@ def check_the_checker():
         ("queues/src/a.cpp", "<", "freehca/work_requests/send_request.hpp"),
         ("hca/src/a.cpp", "<", "freehca/work_requests/send_request.hpp"),
         ("faces/easy/src/a.cpp", "<", "freehca/work_requests/send_request.hpp"),
+        ("hca/src/a.cpp", "<", "freehca/network/interface.hpp"),
+        ("network/src/a.cpp", "<", "freehca/easy/adapter.hpp"),
+        ("network/src/a.cpp", "<", "vector"),
         ("work_requests/src/a.cpp", "<", "freehca/hca/device.hpp"),
         ("work_requests/src/a.cpp", "<", "vector"),
         ("faces/easy/src/a.cpp", "<", "freehca/texts/text.hpp"),
@@ -361,6 +366,7 @@ def main():
         "work_requests",
         "hca",
         "faces",
+        "network",
         "conformance",
         "vfio_host",
         "vfio_user",

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["hal/include", "hal/src", "firmware_cmds", "queues", "hca", "faces"]
+FOLDERS = ["hal/include", "hal/src", "firmware_cmds", "queues", "hca", "faces", "network"]
 REACTOR = ["hal/include/freehca/hal/reactor.hpp", "hal/src/reactor.cpp"]
 
 HAL = "hal/include/freehca/hal/"

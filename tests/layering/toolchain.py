@@ -11,7 +11,7 @@ import sys
 
 CORE = ("hal", "firmware_cmds", "queues", "hca")
 # Libraries on the core, which the core does without.
-FACES = ("faces/easy", "faces/interfaces", "faces/texts", "work_requests")
+FACES = ("faces/easy", "faces/interfaces", "faces/texts", "work_requests", "network")
 WARNINGS = (
     "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wundef "
     "-Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror"

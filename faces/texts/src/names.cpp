@@ -78,8 +78,9 @@ constexpr text_row attributes(
     "alternate P_Key index\0alternate ACK timeout code\0table entries\0"
     "table order\0default queue\0hash key bytes\0hash headers\0counter\0"
     "rule type\0rule headers\0rule header\0rule source MAC\0"
-    "special queue pair\0bytes of a MAD\0P_Key\0virtual lane");
-static_assert(attributes.count == static_cast<unsigned>(attribute_id::virtual_lane));
+    "special queue pair\0bytes of a MAD\0P_Key\0virtual lane\0"
+    "receive rings\0transmit rings\0bytes of a receive buffer\0groups");
+static_assert(attributes.count == static_cast<unsigned>(attribute_id::groups));
 
 constexpr text_row completions(
     "ok\0"

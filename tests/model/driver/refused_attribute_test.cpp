@@ -12,6 +12,7 @@
 #include <freehca/hca/ethernet/module_query.hpp>
 #include <freehca/hca/ethernet/port_type.hpp>
 #include <freehca/hca/ethernet/set_ethernet_port.hpp>
+#include <freehca/network/interface.hpp>
 #include <freehca/texts/names.hpp>
 
 namespace freehca {
@@ -45,6 +46,8 @@ struct refused_attribute_test : ::testing::Test {
   void refuse_rules();
   /// Those of management queue pairs.
   void refuse_management();
+  /// Those of a network interface.
+  void refuse_interfaces();
   /// Those of a port and of paths on Ethernet.
   void refuse_on_ethernet();
   template <class K>
@@ -59,6 +62,33 @@ struct refused_attribute_test : ::testing::Test {
     return s;
   }
 };
+
+void refused_attribute_test::refuse_interfaces() {
+  network::interface nic;
+  const auto up = [&](auto spoil) {
+    std::byte memory[4096];
+    network::interface_setup s{.receives = 1, .memory = memory, .memory_bytes = sizeof memory};
+    spoil(s);
+    network::interface_operation op;
+    op.up(nic, rig.objects, s);
+    return rig.await(op);
+  };
+  using to = network::interface_setup;
+  for (const std::uint32_t rings : {0u, 17u})
+    expect(up([=](to& s) { s.receive_rings = rings; }), id::receive_rings, rings,
+           rings == 0 ? 1 : network::most_receive_rings);
+  expect(up([](to& s) { s.receive_rings = 3; }), id::receive_rings, 3, 3);
+  expect(up([](to& s) { s.transmit_rings = 0; }), id::transmit_rings, 0, 1);
+  expect(up([](to& s) { s.transmit_rings = 17; }), id::transmit_rings, 17, 16);
+  expect(up([](to& s) { s.receives = 0; }), id::receives, 0, 1);
+  expect(up([](to& s) { s.sends = 0; }), id::sends, 0, 1);
+  expect(up([](to& s) { s.buffer_bytes = 1521; }), id::buffer_bytes, 1521, 1522);
+  expect(up([](to& s) { s.headroom = 1000; }), id::buffer_bytes, 2048, 2522);
+  expect(up([](to& s) { s.filter.group_entries = 33; }), id::groups, 33, 32);
+  const std::uint64_t unicast[] = {0x0002'c900'0001};
+  expect(up([&](to& s) { s.filter.groups = unicast, s.filter.group_entries = 1; }),
+         id::filter_group, unicast[0], most_mac);
+}
 
 void refused_attribute_test::refuse_management() {
   const pd_handle domain = rig.objects.create<protection_domain>().value();
@@ -452,11 +482,12 @@ TEST_F(refused_attribute_test, each_says_its_value_and_its_limit) {
   refuse_groups();
   refuse_rules();
   refuse_management();
+  refuse_interfaces();
   port_operation close;
   close.close(rig.adapter, 3);
   expect(rig.await(close), id::port, 3, can.ports, rig.adapter.refused());
   refuse_on_ethernet();
-  for (unsigned i = 1; i <= static_cast<unsigned>(id::virtual_lane); ++i)
+  for (unsigned i = 1; i <= static_cast<unsigned>(id::groups); ++i)
     EXPECT_EQ(seen.count(static_cast<id>(i)), 1u) << name_of(static_cast<id>(i));
   EXPECT_EQ(counts(rig), before);
   EXPECT_EQ(rig.machine.adapter().complaints(), 0u);

@@ -22,7 +22,8 @@ enum class attribute_id : std::uint8_t {
   multicast_gid, changes, migration, alternate_pkey_index, alternate_ack_timeout,
   table_entries, table_order, default_queue, hash_key_bytes, hash_headers, counter,
   rule_type, rule_headers, rule_header, rule_smac,
-  special_qp, management_bytes, pkey, virtual_lane
+  special_qp, management_bytes, pkey, virtual_lane,
+  receive_rings, transmit_rings, buffer_bytes, groups
 };
 // clang-format on
 
