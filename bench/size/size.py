@@ -100,6 +100,8 @@ PARTS = {
         "hca/src/ethernet/*.cpp",
         "firmware_cmds/include/freehca/firmware_cmds/ethernet_port.hpp",
     ],
+    # A folder beside the core.
+    "network interface": ["network/include/freehca/network/*.hpp", "network/src/*.cpp"],
 }
 # The goals of the figures that bench/figures_test.py holds. The lines of texts have none.
 GOALS = {
@@ -213,7 +215,7 @@ def main():
         )
         return to
 
-    for name in [*MODULES, *FACES, *BESIDE]:
+    for name in [*MODULES, *FACES, *BESIDE, "network"]:
         sources = ROOT / (f"faces/{name}" if name in FACES else name) / "src"
         for source in sorted(sources.rglob("*.cpp")):
             parts = "_".join(source.relative_to(sources).with_suffix(".o").parts)

@@ -68,7 +68,7 @@ ROOMS = {
         [
             *("examples/write_once", "examples/counting", "examples/many_tasks"),
             *("examples/event_loop", "examples/raw_command", "examples/two_hosts"),
-            *("examples/many_threads", "examples/bare"),
+            *("examples/many_threads", "examples/frames", "examples/bare"),
         ],
         *("small examples", 0, 1),
     ),
@@ -76,8 +76,14 @@ ROOMS = {
     "blocking": (["vfio_host/blocking"], "for programs that block", 0, 1.2),
     "easy": (["faces/easy"], "memory and connections, ready to use", 2, 2),
     "interfaces": (["faces/interfaces"], "by name and version", 9.75, 0.9),
+    "network": (["network"], "an Ethernet interface", 1, 1),
     "hca: kinds": (
-        [f"{HCA}/kinds", f"{HCA}/every_kind.hpp", "hca/src/kinds"],
+        [
+            *(f"{HCA}/kinds", f"{HCA}/every_kind.hpp", "hca/src/kinds"),
+            # Frames and rules of steering name queue pairs.
+            *(f"{HCA}/ethernet/promiscuous_mode.hpp", "hca/src/ethernet/promiscuous_mode.cpp"),
+            "hca/src/device_managed_steering.cpp",
+        ],
         *("one file for each kind of object", 2, 2),
     ),
     "hca: objects": (

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // The data path of a network interface.
+#include <freehca/hal/cache.hpp>
 #include <freehca/network/interface.hpp>
 
 namespace freehca::network {
@@ -9,6 +10,11 @@ namespace freehca::network {
 namespace {
 
 constexpr unsigned batch = 16;  // completions of one poll
+
+void clean(const queues::data_entry& piece) {
+  cache::clean(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(piece.address)),
+               piece.length);
+}
 
 }  // namespace
 
@@ -62,6 +68,7 @@ bool interface::takes(const std::byte* frame) const {
 status interface::post(queue_pair& to, std::byte* buffer) const {
   const queues::data_entry room =
       entry(buffer + setup_.headroom, setup_.buffer_bytes - setup_.headroom);
+  cache::clean(buffer, setup_.buffer_bytes);  // so that nothing is written back later
   return to.rings.receive.post(
       {.wr_id = reinterpret_cast<std::uintptr_t>(buffer), .list = &room, .entries = 1});
 }
@@ -98,11 +105,14 @@ unsigned interface::receive(unsigned ring, received_buffer* to, unsigned most) {
   queue_pair* const p = receiver(ring);
   unsigned taken = 0;
   queues::work_completion done[batch];
-  while (const unsigned polled = p != nullptr ? poll(ring, done, most - taken) : 0) {
+  // Counts the filtered frames too: they can arrive without end.
+  for (unsigned polled = 1, left = p != nullptr ? most : 0; polled != 0; left -= polled) {
+    polled = poll(ring, done, left);
     for (unsigned i = 0; i < polled; ++i) {
       const queues::work_completion& c = done[i];
       auto* const buffer = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(c.wr_id));
       std::byte* const at = buffer + setup_.headroom;
+      cache::invalidate(at, c.byte_count);
       if (c.ok() && (!filters_ || takes(at))) {
         const queues::received_frame frame(c);
         to[taken] = {.at = at,
@@ -133,6 +143,8 @@ unsigned interface::send(unsigned ring, const outgoing_frame* frames, unsigned c
   for (; why.ok() && posted < count; ++posted) {
     const outgoing_frame& f = frames[posted];
     queues::sq& to = p->rings.send;
+    for (std::uint32_t i = 0; cache::is_maintained && i < f.pieces.count; ++i)
+      if (f.pieces.first[i].lkey == key_) clean(f.pieces.first[i]);
     if (to.outstanding() >= setup_.sends) why = driver_error::queue_full;
     else if (f.headers.from == nullptr)
       why =

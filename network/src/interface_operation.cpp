@@ -27,9 +27,9 @@ bool has_room_for_headers(const capabilities& can) {
          can.raw.get<&layouts::query_dev_cap::log_max_gso_sz>() != 0;
 }
 
-bool writes_promiscuous_entries(const capabilities& can) {
-  return can.has(layouts::dev_cap_flag::vep_uc_steering) &&
-         can.has(layouts::dev_cap_flag::vep_mc_steering);
+status check_state(interface_state is, interface_state wanted) {
+  if (is == interface_state::changing) return driver_error::busy;
+  return is == wanted ? status() : status(driver_error::bad_state);
 }
 
 status check_filter(refused_attribute& note, const interface_filter& f) {
@@ -76,9 +76,7 @@ void interface_operation::begin(interface& nic, purpose why) {
 
 void interface_operation::up(interface& nic, verbs& objects, const interface_setup& setup) {
   if (!startable()) return;
-  status s = nic.state_ == interface_state::down       ? status()
-             : nic.state_ == interface_state::changing ? status(driver_error::busy)
-                                                       : status(driver_error::bad_state);
+  status s = check_state(nic.state_, interface_state::down);
   if (s.ok() && !objects.up()) s = driver_error::bad_state;
   if (s.ok() && !objects.is_control_owner()) s = driver_error::unsupported;
   if (s.ok()) s = check_setup(objects.refused(), setup);
@@ -100,9 +98,7 @@ void interface_operation::down(interface& nic) {
 void interface_operation::filter(interface& nic, const interface_filter& to) {
   FREEHCA_ASSERT(nic.objects_ != nullptr);
   if (!startable()) return;
-  status s = nic.state_ == interface_state::up         ? status()
-             : nic.state_ == interface_state::changing ? status(driver_error::busy)
-                                                       : status(driver_error::bad_state);
+  status s = check_state(nic.state_, interface_state::up);
   if (s.ok()) s = check_filter(nic.objects_->refused(), to);
   if (!s.ok()) return refuse(*nic.objects_, s);
   nic.keep_filter(to);
@@ -269,25 +265,11 @@ void interface_operation::create_rule() {
   part(create_rule_).start(*n.objects_, rule);
 }
 
-/// Without rules, the port gives the interface all frames, or none. A device with neither rules nor
-/// promiscuous entries computes the number of the queue pair (A0 steering).
 void interface_operation::take_all(bool on) {
-  using l = layouts::set_port_rqp_calc;
   interface& n = *nic_;
-  device& d = n.objects_->adapter();
-  const unsigned port = n.setup_.port;
   n.steered_ = true;
   step_ = on ? step::take_all : step::take_none;
-  if (writes_promiscuous_entries(d.capabilities()))
-    return part(take_all_).start(*n.objects_, port, n.taker(), on, on);
-  const std::uint32_t number = on ? qpn_of(*n.objects_, n.taker()) : 0;
-  part(computed_).input = {};
-  computed_.input.set<&l::promisc>(on)
-      .set<&l::promisc_qpn>(number)
-      .set<&l::mcast_mode>(on ? layouts::mcast_mode::standard : layouts::mcast_mode::direct_only)
-      .set<&l::mcast_qpn>(number);
-  computed_.aim(std::uint32_t{port});
-  d.commands().submit(computed_);
+  part(take_all_).start(*n.objects_, n.setup_.port, n.taker(), on, on);
 }
 
 status interface_operation::record() {

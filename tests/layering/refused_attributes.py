@@ -12,7 +12,7 @@ import sys
 
 PLACES = ["hca/include/freehca/hca/kinds", "hca/src/kinds", "hca/src/port_operation.cpp"]
 PLACES += ["hca/src/ethernet", "hca/src/port_addresses.cpp", "hca/src/objects/resources.cpp"]
-PLACES += ["network/src"]
+PLACES += ["network/src/interface_operation.cpp"]
 IDS = "hca/include/freehca/hca/attribute_ids.hpp"
 TEST = "tests/model/driver/refused_attribute_test.cpp"
 CHECKED = re.compile(r"\b(?:attribute_id|id)::(\w+)|\bFREEHCA_ROW\((\w+),")

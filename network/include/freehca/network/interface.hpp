@@ -27,9 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/firmware_cmds/port.hpp>
 #include <freehca/hal/page_list.hpp>
-#include <freehca/layouts/set_port.hpp>
 #include <freehca/queues/frame_requests.hpp>
 #include <freehca/queues/received_frame.hpp>
 
@@ -103,8 +101,8 @@ struct outgoing_frame {
   queues::data_list pieces{};
   /// If `headers.from` is not null, the device cuts the payload into frames of `headers.payload`
   /// bytes, each with the headers (TCP segmentation). send() copies the headers. Both checksums of
-  /// `options` are then set. The checksum of TCP in the headers is as for the options: of the pseudo
-  /// header, without the length.
+  /// `options` are then set. The checksum of TCP in the headers is as for the options: of the
+  /// pseudo header, without the length.
   queues::frame_headers headers{};
   /// Checksums that the device computes, and a tag that it inserts.
   queues::frame_options options{};
@@ -153,12 +151,13 @@ class interface {
   bool has_large_sends() const { return large_sends_; }
   const interface_counters& counters() const { return counters_; }
 
-  /// Takes at most `most` frames from a receive ring, without waiting. The result can be less than
-  /// what has arrived, if frames were filtered: the caller goes on until it is 0.
+  /// Takes at most `most` frames from a receive ring, without waiting. Filtered frames count, but
+  /// are not returned. The result can therefore be 0 although frames wait: arm() then causes its
+  /// event at once.
   unsigned receive(unsigned ring, received_buffer* to, unsigned most);
-  /// Gives buffers back to the ring that they came from. Only `at` is read, which is anywhere in the
-  /// buffer. Errors: driver_error::bad_argument (no buffer of the ring), ::queue_full (a buffer was
-  /// given back twice), ::bad_state. The buffers in front of the wrong one are given back.
+  /// Gives buffers back to the ring that they came from. Only `at` is read, which is anywhere in
+  /// the buffer. Errors: driver_error::bad_argument (no buffer of the ring), ::queue_full (a buffer
+  /// was given back twice), ::bad_state. The buffers in front of the wrong one are given back.
   status release(unsigned ring, const received_buffer* buffers, unsigned count);
 
   /// Sends frames. Returns how many it has taken. If it is less than `count`, `why` has the reason:
@@ -239,7 +238,9 @@ class interface {
 
 /// Brings an interface up, takes it down, or changes its filter. The caller owns the operation. A
 /// done operation may be restarted. If a step of up() fails, if the operation is cancelled, or if
-/// its deadline passes, the steps before it are undone.
+/// its deadline passes, the steps before it are undone. If it is ended early while the device
+/// creates a rule, the rule stays until a reset (create_flow_rule), and down() fails with
+/// driver_error::busy until then.
 ///
 /// Outcomes besides those of the parts (set_ethernet_port, port_operation, create_object,
 /// modify_queue_pair, create_flow_rule, set_promiscuous_mode): driver_error::bad_state (the
@@ -249,7 +250,8 @@ class interface {
 /// owner), ::no_memory (`memory` is too small).
 ///
 /// If the device steers by rules (steer_by_rules()), it gives the interface the frames of the
-/// filter. Otherwise it gives the interface all frames of the port, and receive() drops others.
+/// filter. Otherwise it gives the interface all frames of the port, and receive() drops others. A
+/// device with neither rules nor promiscuous entries (A0 steering) is driver_error::unsupported.
 class interface_operation : public stepper {
  public:
   interface_operation() = default;
@@ -257,10 +259,10 @@ class interface_operation : public stepper {
 
   /// The list of groups is copied. The link may come up later: interface::link_up().
   void up(interface& nic, verbs& objects, const interface_setup& setup);
-  /// Destroys what up() has created, and closes the port if up() has opened it. Frames that were not
-  /// reaped or released are the caller's again once the outcome is ok. If a step fails, the rest
-  /// stays (interface_state::partial), and down() may be repeated. After a reset of the device it
-  /// succeeds at once.
+  /// Destroys what up() has created, and closes the port if up() has opened it. Frames that were
+  /// not reaped or released are the caller's again once the outcome is ok. If a step fails, the
+  /// rest stays (interface_state::partial), and down() may be repeated. After a reset of the device
+  /// it succeeds at once.
   void down(interface& nic);
   /// Replaces the filter of an interface that is up. The list of groups is copied. Frames to the
   /// MAC of the port and broadcast go on. Frames of the filter may get lost meanwhile. If a step
@@ -269,24 +271,14 @@ class interface_operation : public stepper {
 
  private:
   enum class purpose : std::uint8_t { up, down, filter };
-  /// The kind of the part under way.
+  /// The kind of the part under way. `none`: no part is left. Without rules, take_all and take_none
+  /// give the interface all frames of the port, or none.
+  // clang-format off
   enum class step : std::uint8_t {
-    settings,
-    open,
-    region,
-    queue,
-    pair,
-    move,
-    rule,
-    take_all,  ///< without rules: the port gives the interface all frames
-    remove_rule,
-    take_none,
-    remove_pair,
-    remove_queue,
-    remove_region,
-    close,
-    none,  ///< no part is left
+    settings, open, region, queue, pair, move, rule, take_all,
+    remove_rule, take_none, remove_pair, remove_queue, remove_region, close, none
   };
+  // clang-format on
 
   void begin(interface& nic, purpose why);
   void refuse(verbs& owner, status why);
@@ -325,9 +317,6 @@ class interface_operation : public stepper {
   create_flow_rule create_rule_;
   destroy_flow_rule destroy_rule_;
   set_promiscuous_mode take_all_;
-  firmware_command<
-      commands::set_port_ethernet<layouts::set_port_rqp_calc, layouts::set_port_selector::rqp_calc>>
-      computed_{std::uint32_t{1}};
 };
 
 constexpr verbs_budget interface::with_objects(const verbs_budget& b, const interface_setup& s) {
