@@ -62,8 +62,8 @@ RULES = {
     # The tool stands in the uppermost layer, beside the examples.
     "vfio_host/hcactl": (
         CORE
-        + ["firmware_cmds", "hca", "easy", "texts", "vfio_host", "blocking", "conformance"]
-        + ["description", "loopback_traffic", "recorder"],
+        + ["firmware_cmds", "queues", "hca", "network", "easy", "texts", "vfio_host", "blocking"]
+        + ["conformance", "description", "loopback_traffic", "recorder"],
         False,
     ),
     # Of the model it sees the format of recordings, which both write.
@@ -88,6 +88,7 @@ RULES = {
     "examples/counting": (CORE + ["queues", "hca", "blocking"], False),
     "examples/event_loop": (CORE + ["queues", "hca", "blocking"], False),
     "examples/raw_command": (CORE + ["firmware_cmds", "queues", "hca", "blocking"], False),
+    "examples/frames": (CORE + ["queues", "hca", "network", "easy", "blocking"], False),
     "examples/two_hosts": (CORE + ["firmware_cmds", "queues", "hca", "easy", "blocking"], False),
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["texts", "process_memory", "vfio_host"], False),
