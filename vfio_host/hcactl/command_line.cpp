@@ -40,6 +40,7 @@ class parser {
   void add_info();
   void add_up();
   void add_ping();
+  void add_nic();
   void add_conform();
   void add_record();
   CLI::Option* add_port(CLI::App& to, unsigned& port, const char* what);
@@ -79,6 +80,7 @@ parser::parser(form how, request& to)
   add_info();
   add_up();
   add_ping();
+  add_nic();
   add_conform();
   add(command::reset, "reset", "reset it, and free it from an owner that died");
   add_record();
@@ -182,6 +184,25 @@ void parser::add_ping() {
       ->needs(threads_);
 }
 
+void parser::add_nic() {
+  CLI::App* const c = add(command::nic, "nic",
+                          "a network device of Linux over an Ethernet port: ping and TCP run "
+                          "through the driver of this process");
+  c->add_option("--tap", to_.nic.tap, "name of the TAP device, which it creates")->required();
+  add_port(*c, to_.nic.port, "port of the adapter");
+  c->add_option("--mtu", to_.nic.mtu, "MTU of the port and of the device")
+      ->check(CLI::Range(68u, 9600u));
+  c->add_option("--rings", to_.nic.rings, "receive rings: the adapter spreads frames over them")
+      ->check(CLI::IsMember({1u, 2u, 4u, 8u, 16u}));
+  c->add_flag("!--no-offload", to_.nic.offload,
+              "the kernel computes checksums and cuts TCP payloads, not the adapter");
+  c->add_flag("--promiscuous", to_.nic.promiscuous, "takes frames to all addresses, for a bridge");
+  c->add_flag("--ethernet", to_.nic.ethernet,
+              "makes a VPI port an Ethernet port, until the next reset");
+  c->add_option("--for", to_.nic.seconds, "seconds; without it until SIGINT or SIGTERM")
+      ->check(CLI::Range(1u, 86400u));
+}
+
 void parser::add_conform() {
   CLI::App* const c =
       add(command::conform, "conform",
@@ -257,6 +278,8 @@ int run(const request& what, char** argv) {
       return ping(what.common, what.ping);
     case request::command::threads:
       return ping(what.common, what.threads);
+    case request::command::nic:
+      return nic(what.common, what.nic);
     case request::command::conform:
       return conform(what.common, what.conform);
     case request::command::reset:

@@ -19,13 +19,14 @@ form form_of(int argc, char** argv);
 
 /// A parsed command line.
 struct request {
-  enum class command { list, info, up, ping, threads, conform, reset, record };
+  enum class command { list, info, up, ping, threads, nic, conform, reset, record };
   command what = command::list;
   common_options common;
   info_options inform;
   up_options up;
   ping_options ping{.messages = 20};
   threads_options threads;
+  nic_options nic;
   conform_options conform;
   record_options record;
 };

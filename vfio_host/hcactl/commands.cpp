@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "conform.hpp"
+#include "nic.hpp"
 #include "print.hpp"
 #include "threads.hpp"
 #include "tool_host.hpp"
@@ -74,6 +75,12 @@ int ping(const common_options& options, const threads_options& settings) {
       options, false, threads_bytes(settings.threads),
       with_adapter([&settings](workplace& at) { return move_data_by_threads(at, settings); }),
       size_for_threads(settings.threads));
+}
+
+int nic(const common_options& options, const nic_options& what) {
+  return with_session(options, false, nic_bytes(what),
+                      with_adapter([&what](workplace& at) { return join_tap(at, what); }),
+                      size_for_nic(what));
 }
 
 int conform(const common_options& options, const conform_options& how) {

@@ -53,6 +53,18 @@ struct up_options {
   bool hold = false;    ///< stays up until SIGINT or SIGTERM
 };
 
+/// Options of `nic`.
+struct nic_options {
+  std::string tap;  ///< name of the TAP device
+  unsigned port = 1;
+  unsigned mtu = 1500;
+  unsigned rings = 1;    ///< receive rings: a power of two
+  unsigned seconds = 0;  ///< 0: until a signal
+  bool offload = true;   ///< the adapter computes checksums, and cuts TCP payloads
+  bool promiscuous = false;
+  bool ethernet = false;  ///< makes a VPI port an Ethernet port
+};
+
 struct record_options {
   std::string file;
   std::string label;           ///< text for the recording's header
@@ -68,6 +80,7 @@ int info(const common_options& options, const info_options& how);
 int up(const common_options& options, const up_options& what);
 int ping(const common_options& options, const ping_options& traffic);
 int ping(const common_options& options, const threads_options& settings);
+int nic(const common_options& options, const nic_options& what);
 int conform(const common_options& options, const conform_options& how);
 int reset(const common_options& options);
 /// `arguments` are those of the program. hcactl runs hcactl-record for this command: the same
