@@ -110,6 +110,8 @@ void interface_operation::advance(stepper& self, status outcome) noexcept {
   const bool down = o.goes_down();
   // A reset of the device has taken the object.
   if (down && outcome.is(driver_error::stale_handle)) outcome = {};
+  // The device has no promiscuous entries.
+  if (outcome.is(driver_error::unsupported)) o.nic_->steered_ = false;
   if (outcome.ok()) outcome = o.record();
   if (outcome.ok() && !down) outcome = o.stop_reason();
   if (!o.dropped()) {

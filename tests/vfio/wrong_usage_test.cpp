@@ -30,7 +30,7 @@ TEST_F(wrong_usage_test, names_argument_value_and_limit) {
   for (const wrong_usage& w : testing::wrong_usage_of_both(" 03:00.0"))
     expect_refusal(w, run(w.arguments));
   const std::vector<wrong_usage> own = {
-      {"", {"A subcommand is required", "list, info, up, ping, conform, reset, record"}},
+      {"", {"A subcommand is required", "list, info, up, ping, nic, conform, reset, record"}},
       {"up", {"address is required"}},
       {"record 03:00.0", {"file is required"}},
       {"up 03:00.0 05:00.0", {"05:00.0", "not expected", "up has the options"}},

@@ -17,7 +17,7 @@ answer run(const std::string& arguments) {
 TEST(remote_wrong_usage, names_argument_value_and_limit) {
   for (const wrong_usage& w : testing::wrong_usage_of_both(""))
     testing::expect_refusal(w, run("/nowhere/socket " + w.arguments));
-  testing::expect_refusal({"", {"A subcommand is required", "info, up, ping, conform, reset"}},
+  testing::expect_refusal({"", {"A subcommand is required", "info, up, ping, nic, conform, reset"}},
                           run("/nowhere/socket"));
 }
 

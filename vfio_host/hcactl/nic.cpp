@@ -99,7 +99,6 @@ class joint {
     return n != 0;
   }
   bool send() {
-    static thread_local prepared_frame prepared[batch];
     network::outgoing_frame all[batch];
     unsigned count = 0;
     while (count < batch && !free_.empty()) {
@@ -108,12 +107,12 @@ class joint {
       virtio_header h{};
       const std::size_t bytes = kernel_.read(h, at, slot_bytes);
       if (bytes == 0) break;
-      if (!prepare(nic_, h, at, bytes, prepared[count])) {
+      if (!prepare(nic_, h, at, bytes, prepared_[count])) {
         ++sent.dropped;
         continue;
       }
       free_.pop_back();
-      all[count] = prepared[count].what;
+      all[count] = prepared_[count].what;
       all[count++].cookie = slot;
       ++sent.frames;
       sent.bytes += bytes;
@@ -134,6 +133,7 @@ class joint {
   const tap& kernel_;
   std::byte* first_;
   std::vector<std::uint32_t> free_;
+  std::vector<prepared_frame> prepared_{batch};
 };
 
 /// Sleeps until a frame comes from either side, an interrupt, or the deadline of the driver.
