@@ -49,17 +49,16 @@ struct destruction : object_operation {
   }
 };
 
-status destroy_in_room(verbs& in, operation_room& room, std::uint32_t index,
-                       std::uint32_t generation, const kind_identity& what) {
+status destroy_in_room(verbs& in, operation_room& room, handle_bits which,
+                       const kind_identity& what) {
   FREEHCA_TRY(usable(in, room));
-  place<destruction>(room, nullptr).start(in, in.find(index, generation, what));
+  place<destruction>(room, nullptr).start(in, in.find(which, what));
   return {};
 }
 
-status destroy_at_once(verbs& in, std::uint32_t index, std::uint32_t generation,
-                       const kind_identity& what) {
+status destroy_at_once(verbs& in, handle_bits which, const kind_identity& what) {
   if (!in.is_open()) return driver_error::bad_state;
-  return in.destroy_now(in.find(index, generation, what));
+  return in.destroy_now(in.find(which, what));
 }
 
 // The operations of the kinds that the device knows.
@@ -78,7 +77,7 @@ handle<K> made(const operation_room& room) {
 }
 template <device_kind K>
 status destroy(verbs& in, operation_room& room, handle<K> which) {
-  return destroy_in_room(in, room, which.index, which.generation, identity_of<K>);
+  return destroy_in_room(in, room, which.bits(), identity_of<K>);
 }
 
 // The operations of the kinds that only the driver knows.
@@ -93,7 +92,7 @@ status create_now(verbs& in, status list_read, const typename K::attributes& a, 
 }
 template <class K>
 requires(!device_kind<K>) status destroy_now(verbs& in, handle<K> which) {
-  return destroy_at_once(in, which.index, which.generation, identity_of<K>);
+  return destroy_at_once(in, which.bits(), identity_of<K>);
 }
 
 // Rows of the struct `attributes`. The member of ROW has the name of the attribute.

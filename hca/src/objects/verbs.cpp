@@ -225,9 +225,9 @@ slab* verbs::slab_of(const kind& what) {
   return nullptr;
 }
 
-object_record* verbs::find(std::uint32_t index, std::uint32_t generation,
-                           const kind_identity& expected) const {
+object_record* verbs::find(handle_bits which, const kind_identity& expected) const {
   expect_entered();
+  const auto [index, generation] = std::bit_cast<handle<object_record>>(which);
   const std::uint32_t number = index >> slab::place_bits;
   const std::uint32_t place = index & ((std::uint32_t{1} << slab::place_bits) - 1);
   if (number >= kinds_ || place >= slabs_[number].made()) return nullptr;

@@ -2,10 +2,14 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
 namespace freehca {
+
+/// The bits of a handle of any kind, in one register.
+enum class handle_bits : std::uint64_t {};
 
 /// Names an object of kind `Kind`, or of a kind that derives from `Kind`. A handle of a counting
 /// completion queue, for example, is also a handle of a completion queue. If the object is gone,
@@ -18,6 +22,7 @@ struct handle {
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
   explicit constexpr operator bool() const { return generation != 0; }
+  constexpr handle_bits bits() const { return std::bit_cast<handle_bits>(*this); }
   template <class Base>
   requires(!std::is_same_v<Base, Kind> && std::is_base_of_v<Base, Kind>) constexpr
   operator handle<Base>() const {

@@ -164,7 +164,7 @@ class verbs {
   /// members.
   template <class K>
   K* find(handle<K> h) const {
-    return static_cast<K*>(find(h.index, h.generation, identity_of<K>));
+    return static_cast<K*>(find(h.bits(), identity_of<K>));
   }
   template <class K>
   static handle<K> handle_of(const K& object) {
@@ -192,8 +192,7 @@ class verbs {
   /// find() and destroy() for an object of any kind. destroy_now() reports a null object as stale.
   /// It refuses an object of the device with driver_error::bad_argument, because only an operation
   /// can destroy it.
-  object_record* find(std::uint32_t index, std::uint32_t generation,
-                      const kind_identity& expected) const;
+  object_record* find(handle_bits which, const kind_identity& expected) const;
   status destroy_now(object_record* object);
 
   // Only the kinds of objects call the functions below. The object records each resource that they
