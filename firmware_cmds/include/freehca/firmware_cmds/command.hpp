@@ -48,9 +48,10 @@ struct command_request {
   enum class form : std::uint8_t { none, immediate, mailbox };
 
   layouts::opcode opcode{};
-  std::uint8_t opcode_modifier = 0;  ///< four bits
   form input = form::none;
   form output = form::none;
+  // The next four are neighbours: one store sets all of them.
+  std::uint8_t opcode_modifier = 0;  ///< four bits
   freehca::lane lane = freehca::lane::bulk;
   freehca::patience patience = freehca::patience::ordinary;
   bool barrier = false;  ///< no other command is in flight beside this one
