@@ -17,12 +17,8 @@ namespace freehca {
 /// before.
 struct counting_completion_queue : completion_queue {
   using stands_in_for = completion_queue;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = completion_queue::facts;
-    f.name = "counting completion queue";
-    f.item = 0x45;
-    return f;
-  }();
+  static constexpr kind_facts facts =
+      facts_like(completion_queue::facts, "counting completion queue", 0x45);
 
   queues::counting counts;
 

@@ -23,12 +23,8 @@ struct extended_completion_queue_attributes : completion_queue_attributes {
 struct extended_completion_queue : xrc_completion_queue {
   using attributes = extended_completion_queue_attributes;
   using stands_in_for = xrc_completion_queue;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = completion_queue::facts;
-    f.name = "extended completion queue";
-    f.item = 0x57;
-    return f;
-  }();
+  static constexpr kind_facts facts =
+      facts_like(completion_queue::facts, "extended completion queue", 0x57);
 
   status plan(verbs& in, const attributes& a, creation<creating>& to);
   status build(verbs& in, const attributes& a, creation<creating>& to);

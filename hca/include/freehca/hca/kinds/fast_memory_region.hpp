@@ -23,12 +23,7 @@ struct fast_memory_region_attributes {
 struct fast_memory_region : memory_region {
   using attributes = fast_memory_region_attributes;
   using stands_in_for = memory_region;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = memory_region::facts;
-    f.name = "fast memory region";
-    f.item = 0x49;
-    return f;
-  }();
+  static constexpr kind_facts facts = facts_like(memory_region::facts, "fast memory region", 0x49);
 
   /// Returns the key for the next registration. Only its low byte differs from the previous key. A
   /// peer that still has the previous key can then not access the memory (Linux 6.1

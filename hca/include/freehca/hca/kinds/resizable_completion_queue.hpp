@@ -39,12 +39,8 @@ using destroy_completion_ring = destroy_object<completion_ring>;
 /// A completion queue that can be resized. It can be used wherever a completion queue is required.
 struct resizable_completion_queue : completion_queue {
   using stands_in_for = completion_queue;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = completion_queue::facts;
-    f.name = "resizable completion queue";
-    f.item = 0x55;
-    return f;
-  }();
+  static constexpr kind_facts facts =
+      facts_like(completion_queue::facts, "resizable completion queue", 0x55);
 
   completion_ring* next = nullptr;  ///< the ring of a resize that has not ended
 

@@ -11,12 +11,8 @@ namespace freehca {
 /// functions that poll (`rings`) drop the receives of XRC receive queues.
 struct xrc_completion_queue : resizable_completion_queue {
   using stands_in_for = resizable_completion_queue;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = completion_queue::facts;
-    f.name = "XRC completion queue";
-    f.item = 0x51;
-    return f;
-  }();
+  static constexpr kind_facts facts =
+      facts_like(completion_queue::facts, "XRC completion queue", 0x51);
 
   /// Like queues::cq::poll(). work_completion::queue of an XRC receive is xrc_receive_queue::named
   /// of its queue. work_completion::qpn() is the number of the XRC target.

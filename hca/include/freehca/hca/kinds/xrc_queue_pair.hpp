@@ -29,12 +29,7 @@ struct xrc_queue_pair_attributes {
 struct xrc_queue_pair : queue_pair {
   using attributes = xrc_queue_pair_attributes;
   using stands_in_for = queue_pair;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = queue_pair::facts;
-    f.name = "XRC queue pair";
-    f.item = 0x53;
-    return f;
-  }();
+  static constexpr kind_facts facts = facts_like(queue_pair::facts, "XRC queue pair", 0x53);
 
   status plan(verbs& in, const attributes& a, creation<creating>& to);
   status build(verbs& in, const attributes& a, creation<creating>& to);

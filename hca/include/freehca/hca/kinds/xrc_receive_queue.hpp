@@ -30,12 +30,8 @@ struct xrc_receive_queue_attributes {
 struct xrc_receive_queue : shared_receive_queue {
   using attributes = xrc_receive_queue_attributes;
   using stands_in_for = void;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = shared_receive_queue::facts;
-    f.name = "XRC receive queue";
-    f.item = 0x52;
-    return f;
-  }();
+  static constexpr kind_facts facts =
+      facts_like(shared_receive_queue::facts, "XRC receive queue", 0x52);
 
   /// In place of the rings of the XRC targets in completions: `shared` is the ring of this queue.
   queues::qp_rings named;

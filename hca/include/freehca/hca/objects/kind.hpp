@@ -53,6 +53,13 @@ struct kind_facts {
   command_request (*destroying)(std::uint32_t number) = nullptr;
 };
 
+/// The constants of a kind that stands in for another one, or is made like it.
+consteval kind_facts facts_like(kind_facts other, const char* name, std::uint8_t item) {
+  other.name = name;
+  other.item = item;
+  return other;
+}
+
 /// A tag of a kind. Each kind has one tag, and tags are compared by their addresses. A tag does not
 /// refer to the functions of its kind. A lookup by handle, which compares tags, therefore links no
 /// kind of which the program creates no object.
