@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hal/operation.hpp>
 
+#include <freehca/hal/reactor.hpp>
+
 namespace freehca {
 
 operation::~operation() {
@@ -61,6 +63,16 @@ void stepper::begin_parts(advancer next) {
   part_ = nullptr;
   why_ = {};
   begin(&on_cancel, this);
+}
+
+bool stepper::begin_checked(reactor& of, status checked, advancer next) {
+  if (!checked.ok()) {
+    of.refuse(*this, checked);
+    return false;
+  }
+  begin_parts(next);
+  of.watch(*this);
+  return true;
 }
 
 void stepper::prepare_part(operation& p) {

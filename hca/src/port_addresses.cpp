@@ -99,15 +99,7 @@ bool set_port_addresses::has_v2() const {
 }
 
 status set_port_addresses::check() const {
-  device& d = *device_;
-  if (!d.up()) return driver_error::bad_state;
-  FREEHCA_TRY(d.refused_.check(attribute_id::port, port_, d.capabilities().ports, 1));
-  if (d.port(port_).link_layer != port_type::ethernet) return driver_error::unsupported;
-  FREEHCA_TRY(check_addresses());
-  return d.ports_.control(port_).changing ? status(driver_error::busy) : status();
-}
-
-status set_port_addresses::check_addresses() const {
+  FREEHCA_TRY(device_->check_ethernet(port_));
   refused_attribute& note = device_->refused_;
   FREEHCA_TRY(note.check(attribute_id::mac_entries, to_.mac_entries, set_port_mac_entries));
   for (unsigned i = 0; i < to_.mac_entries; ++i) {
@@ -136,8 +128,7 @@ status set_port_addresses::check_addresses() const {
     if (type == gid_type::none) continue;
     if (!(type == gid_type::v1 ? v1 : has_v2())) return driver_error::unsupported;
     bool refused = is_multicast(g.address);
-    for (unsigned j = 0; j < i; ++j)
-      refused |= g.address == to_.gids[j].address && g.version == to_.gids[j].version;
+    for (unsigned j = 0; j < i; ++j) refused |= g == to_.gids[j];
     // A GID does not fit in the note. The note has its place in the list.
     if (refused) return note.refuse(attribute_id::port_gid, i, i);
   }
@@ -146,22 +137,17 @@ status set_port_addresses::check_addresses() const {
 
 void set_port_addresses::start(device& adapter, unsigned port, const port_addresses& to) {
   if (!startable()) return;
-  device_ = &adapter;
-  port_ = port;
+  aim(adapter, port);
   to_ = to;
-  if (const status s = check(); !s.ok()) return adapter.control_.reactor.refuse(*this, s);
-  begin_parts(&advance);
-  adapter.ports_.control(port).changing = true;
-  adapter.control_.reactor.watch(*this);
+  if (!begin(check(), &advance)) return;
   step_ = has_v2() ? step::udp_port : step::macs;
-  send();
+  send_table();
 }
 
-void set_port_addresses::send() {
+void set_port_addresses::send_table() {
   __builtin_memset(mailbox_, 0, sizeof mailbox_);
-  part(change_).request = {};
-  command_request& r = change_.request;
-  r.opcode = opcode::set_port;
+  command_request& r = next_request();
+  auto selector = set_port_selector::general;
   std::size_t bytes = 0;
   switch (step_) {
     case step::udp_port: {
@@ -169,8 +155,6 @@ void set_port_addresses::send() {
       put(mailbox_, 0,
           image<l>{}.set<&l::u_roce_v2_udp_dport>(true).set<&l::roce_v2_udp_dport>(
               roce_v2_udp_port));
-      commands::set_config_dev::aim(r);
-      r.opcode = commands::set_config_dev::code;
       bytes = l::bytes;
       break;
     }
@@ -178,7 +162,6 @@ void set_port_addresses::send() {
       using l = set_port_general;
       put(mailbox_, 0,
           image<l>{}.set<&l::v_roce_mode>(true).set<&l::roce_mode>(port_roce_mode::v1_and_v2));
-      commands::set_port_ethernet<l, set_port_selector::general>::aim(r, port_);
       bytes = l::bytes;
       break;
     }
@@ -187,7 +170,7 @@ void set_port_addresses::send() {
       for (unsigned i = 0; i < to_.mac_entries; ++i)
         if (const std::uint64_t mac = to_.macs[i]; mac != 0)
           put(mailbox_, i, image<l>{}.set<&l::mac>(mac).set<&l::valid>(true));
-      commands::set_port_ethernet<sequence<l>, set_port_selector::mac_table>::aim(r, port_);
+      selector = set_port_selector::mac_table;
       bytes = set_port_mac_entries * l::bytes;
       break;
     }
@@ -197,44 +180,46 @@ void set_port_addresses::send() {
         if (const std::uint16_t vlan = to_.vlans[i]; vlan != no_vlan)
           put(mailbox_, i + set_port_vlan_first,
               image<l>{}.set<&l::vlan_id>(vlan).set<&l::valid>(true));
-      commands::set_port_ethernet<sequence<l>, set_port_selector::vlan_table>::aim(r, port_);
+      selector = set_port_selector::vlan_table;
       bytes = set_port_vlan_entries * l::bytes;
       break;
     }
     default:
-      bytes = put_gids(r);
+      put_gids();
+      selector = has_v2() ? set_port_selector::roce_addr : set_port_selector::gid_table;
+      bytes = set_port_gid_entries *
+              (has_v2() ? set_port_roce_addr_entry::bytes : set_port_gid_entry::bytes);
   }
-  r.input = command_request::form::mailbox;
-  r.input_data = mailbox_;
-  r.input_bytes = static_cast<std::uint16_t>(bytes);
-  change_.put_at_risk(device_->ports_.control(port_).addresses_at_risk);
-  device_->commands().submit(change_);
+  if (step_ == step::udp_port) {
+    r.opcode = commands::set_config_dev::code;
+    commands::set_config_dev::aim(r);
+  } else {
+    // The selector apart, SET_PORT is the same for all tables.
+    using set = commands::set_port_ethernet<set_port_general, set_port_selector::general>;
+    r.opcode = set::code;
+    set::aim(r, port_);
+    r.input_modifier = set_port_input_modifier(selector, port_);
+  }
+  change_.put_at_risk(control().addresses_at_risk);
+  send_mailbox(mailbox_, bytes);
 }
 
-std::size_t set_port_addresses::put_gids(command_request& r) {
-  if (!has_v2()) {
-    using l = set_port_gid_entry;
-    for (unsigned i = 0; i < to_.gid_entries; ++i)
-      __builtin_memcpy(mailbox_ + i * l::bytes, to_.gids[i].address.raw, l::bytes);
-    commands::set_port_ethernet<sequence<l>, set_port_selector::gid_table>::aim(r, port_);
-    return set_port_gid_entries * l::bytes;
-  }
-  using l = set_port_roce_addr_entry;
+void set_port_addresses::put_gids() {
   for (unsigned i = 0; i < to_.gid_entries; ++i) {
-    const gid_type type = type_of(to_.gids[i]);
-    image<l> entry;
-    entry.set_bytes<&l::gid>(reinterpret_cast<const std::byte*>(to_.gids[i].address.raw))
-        .set<&l::type>(type == gid_type::v2_ipv6)
-        .set<&l::version>(type >= gid_type::v2_ipv6 ? 2 : 0);
-    put(mailbox_, i, entry);
+    // The entry of a device with RoCE v2 begins with that of one without.
+    using l = set_port_roce_addr_entry;
+    std::byte* const entry = mailbox_ + i * (has_v2() ? l::bytes : set_port_gid_entry::bytes);
+    __builtin_memcpy(entry, to_.gids[i].address.raw, set_port_gid_entry::bytes);
+    if (const gid_type type = type_of(to_.gids[i]); type >= gid_type::v2_ipv6) {
+      const auto versions = image<l>{}.set<&l::type>(type == gid_type::v2_ipv6).set<&l::version>(2);
+      __builtin_memcpy(entry + l{}.version.offset, versions.data() + l{}.version.offset, 4);
+    }
   }
-  commands::set_port_ethernet<sequence<l>, set_port_selector::roce_addr>::aim(r, port_);
-  return set_port_gid_entries * l::bytes;
 }
 
 void set_port_addresses::advance(stepper& self, status outcome) noexcept {
   auto& o = static_cast<set_port_addresses&>(self);
-  port_control& p = o.device_->ports_.control(o.port_);
+  port_control& p = o.control();
   if (p.addresses_at_risk.in_doubt()) {
     p.addresses.forget();
     return o.complete(outcome);
@@ -246,11 +231,10 @@ void set_port_addresses::advance(stepper& self, status outcome) noexcept {
     outcome = o.step_ == step::gids ? status() : o.stop_reason();
     if (outcome.ok() && o.step_ != step::gids) {
       o.step_ = static_cast<step>(static_cast<unsigned>(o.step_) + 1);
-      return o.send();
+      return o.send_table();
     }
   }
-  p.changing = false;
-  o.complete(outcome);
+  o.end(outcome);
 }
 
 }  // namespace freehca

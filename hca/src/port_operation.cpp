@@ -26,10 +26,8 @@ void port_operation::start(device& adapter, unsigned port, bool open) {
   port_ = port;
   open_ = open;
   attempt_ = 0;
-  if (const status s = check(); !s.ok()) return adapter.control_.reactor.refuse(*this, s);
-  begin_parts(&advance);
+  if (!begin_checked(adapter.control_.reactor, check(), &advance)) return;
   adapter.ports_.control(port).changing = true;
-  adapter.control_.reactor.watch(*this);
   if (!open) return change();
   read();
 }

@@ -11,21 +11,15 @@ void port_statistics_query::start(device& adapter, unsigned port, bool reset) {
   if (!startable()) return;
   const status s = adapter.check_ethernet(port);
   if (!s.ok()) return adapter.control_.reactor.refuse(*this, s);
-  begin_parts(&answered);
-  adapter.control_.reactor.watch(*this);
-  part(read_).aim(std::uint32_t{port}, reset);
-  adapter.commands().submit(read_);
-}
-
-void port_statistics_query::answered(stepper& self, status outcome) noexcept {
-  static_cast<port_statistics_query&>(self).complete(outcome);
+  aim(std::uint32_t{port}, reset);
+  adapter.commands().submit(*this);
 }
 
 std::uint64_t port_statistics_query::counter(const layouts::statistics_group& group,
                                              unsigned traffic_class) const {
   FREEHCA_ASSERT(traffic_class < group.classes);
   return traffic_class < group.classes
-             ? layouts::load_be<std::uint64_t>(read_.output.data() + group.of(traffic_class))
+             ? layouts::load_be<std::uint64_t>(output.data() + group.of(traffic_class))
              : 0;
 }
 
@@ -39,12 +33,11 @@ ethernet_counters port_statistics_query::counters() const {
   using l = layouts::ethernet_statistics;
   namespace s = layouts::statistics;
   ethernet_counters c;
-  const auto& from = read_.output;
-  c.rx_crc_errors = from.get<&l::rx_crc_errors>();
-  c.rx_dropped = from.get<&l::rx_dropped>();
-  c.rx_overflow = from.get<&l::rx_overflow>();
-  c.rx_dropped_length = from.get<&l::rx_dropped_length>();
-  c.tx_dropped = from.get<&l::tx_dropped>();
+  c.rx_crc_errors = output.get<&l::rx_crc_errors>();
+  c.rx_dropped = output.get<&l::rx_dropped>();
+  c.rx_overflow = output.get<&l::rx_overflow>();
+  c.rx_dropped_length = output.get<&l::rx_dropped_length>();
+  c.tx_dropped = output.get<&l::tx_dropped>();
   static constexpr struct {
     std::uint64_t ethernet_counters::*member;
     layouts::statistics_group group;

@@ -27,23 +27,18 @@ status set_ethernet_port::check() const {
     FREEHCA_TRY(note.check(attribute_id::filter_group, mac, most_mac));
     if (!is_multicast_mac(mac)) return note.refuse(attribute_id::filter_group, mac, mac);
   }
-  return d.ports_.control(port_).changing ? status(driver_error::busy) : status();
+  return {};
 }
 
 void set_ethernet_port::start(device& adapter, unsigned port, const ethernet_port_settings& to) {
   if (!startable()) return;
-  device_ = &adapter;
-  port_ = port;
+  aim(adapter, port);
   to_ = to;
   step_ = step::general;
-  if (const status s = check(); !s.ok()) return adapter.control_.reactor.refuse(*this, s);
-  begin_parts(&advance);
-  adapter.ports_.control(port).changing = true;
-  adapter.control_.reactor.watch(*this);
-  send();
+  if (begin(check(), &advance)) send_step();
 }
 
-void set_ethernet_port::fill_vlans(command_request& r) {
+void set_ethernet_port::set_vlans(command_request& r) {
   using l = layouts::vlan_filter_word;
   __builtin_memset(words_, to_.filters_vlans ? 0 : 0xff, sizeof words_);
   for (unsigned i = 0; to_.filters_vlans && i < to_.vlan_entries; ++i) {
@@ -53,9 +48,7 @@ void set_ethernet_port::fill_vlans(command_request& r) {
   }
   r.opcode = commands::set_vlan_fltr::code;
   commands::set_vlan_fltr::aim(r, port_);
-  r.input = command_request::form::mailbox;
-  r.input_data = words_;
-  r.input_bytes = sizeof words_;
+  send_mailbox(words_, sizeof words_);
 }
 
 void set_ethernet_port::set_groups(command_request& r, layouts::set_mcast_fltr_modifier what,
@@ -65,9 +58,10 @@ void set_ethernet_port::set_groups(command_request& r, layouts::set_mcast_fltr_m
   r.opcode = set::code;
   set::aim(r, port_, value);
   r.opcode_modifier = static_cast<std::uint8_t>(what);
+  send();
 }
 
-void set_ethernet_port::send() {
+void set_ethernet_port::send_step() {
   using what = layouts::set_mcast_fltr_modifier;
   using filter = layouts::multicast_filter;
   const auto entry = [](std::uint64_t mac, bool clear) {
@@ -77,46 +71,30 @@ void set_ethernet_port::send() {
   if (step_ == step::read)
     return part(query_).start_ethernet(device_->commands(), port_,
                                        device_->port(port_).ethernet_mtu);
-  part(change_).request = {};
-  command_request& r = change_.request;
+  command_request& r = next_request();
   switch (step_) {
     case step::vlans:
-      fill_vlans(r);
-      break;
+      return set_vlans(r);
     case step::groups_off:
-      set_groups(r, what::disable, 0);
-      break;
+      return set_groups(r, what::disable, 0);
     case step::clear:
       group_ = 0;
-      set_groups(r, what::config, entry(most_mac, true));
-      break;
+      return set_groups(r, what::config, entry(most_mac, true));
     case step::group:
-      set_groups(r, what::config, entry(to_.groups[group_++], false));
-      break;
+      return set_groups(r, what::config, entry(to_.groups[group_++], false));
     case step::groups_on:
-      set_groups(r, what::enable, 0);
-      break;
+      return set_groups(r, what::enable, 0);
     default:
       ethernet_limits::fill(r, general_, port_, to_.mtu,
                             ethernet_limits::pause(to_.sends_pause, to_.sends_priority_pause),
                             ethernet_limits::pause(to_.obeys_pause, to_.obeys_priority_pause));
+      send();
   }
-  device_->commands().submit(change_);
 }
 
 set_ethernet_port::step set_ethernet_port::next_step() const {
-  switch (step_) {
-    case step::general:
-      return step::read;
-    case step::read:
-      return step::vlans;
-    case step::vlans:
-      return step::groups_off;
-    case step::groups_off:
-      return step::clear;
-    default:
-      return group_ < to_.group_entries ? step::group : step::groups_on;
-  }
+  if (step_ < step::clear) return static_cast<step>(static_cast<unsigned>(step_) + 1);
+  return group_ < to_.group_entries ? step::group : step::groups_on;
 }
 
 void set_ethernet_port::advance(stepper& self, status outcome) noexcept {
@@ -137,11 +115,10 @@ void set_ethernet_port::advance(stepper& self, status outcome) noexcept {
     outcome = o.stop_reason();
     if (outcome.ok()) {
       o.step_ = o.next_step();
-      return o.send();
+      return o.send_step();
     }
   }
-  ports.control(o.port_).changing = false;
-  o.complete(outcome);
+  o.end(outcome);
 }
 
 }  // namespace freehca

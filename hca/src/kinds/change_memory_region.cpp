@@ -63,15 +63,13 @@ void change_memory_region::start(verbs& owner, mr_handle which, pd_handle domain
   if (s.ok()) s = access.write_to(give_.input, owner.refused());
   if (s.ok() && access.local_write && region->mapped.bytes != 0 && region->mapped_for_reading)
     s = driver_error::unsupported;
-  if (!s.ok()) return owner.reactor_->refuse(*this, s);
+  if (!begin_checked(*owner.reactor_, s, &advance)) return;
   owner_ = &owner;
   which_ = which;
   access_ = access;
   gives_ = false;
   if (next != nullptr && next != region->uses[present_domain]) region->use(*next);
   take_.aim(region->number);
-  begin_parts(&advance);
-  owner.reactor_->watch(*this);
   part(step_).start(*region, take_, false);
 }
 

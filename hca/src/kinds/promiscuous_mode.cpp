@@ -18,25 +18,19 @@ status set_promiscuous_mode::check(verbs& owner, qp_handle pair) {
   const queue_pair* const receiver = owner.find(pair);
   FREEHCA_TRY(verbs::usable(receiver));
   qpn_ = receiver->number;
-  return d.ports_.control(port_).changing ? status(driver_error::busy) : status();
+  return {};
 }
 
 void set_promiscuous_mode::start(verbs& owner, unsigned port, qp_handle pair, bool all_unicast,
                                  bool all_multicast) {
   if (!startable()) return;
-  device_ = &owner.adapter();
-  port_ = port;
+  aim(owner.adapter(), port);
   all_multicast_ = all_multicast;
   last_ = false;
-  if (const status s = check(owner, pair); !s.ok())
-    return device_->control_.reactor.refuse(*this, s);
-  begin_parts(&advance);
-  device_->ports_.control(port).changing = true;
-  device_->control_.reactor.watch(*this);
-  send(layouts::mcg_steering::unicast, all_unicast);
+  if (begin(check(owner, pair), &advance)) write(layouts::mcg_steering::unicast, all_unicast);
 }
 
-void set_promiscuous_mode::send(layouts::mcg_steering what, bool on) {
+void set_promiscuous_mode::write(layouts::mcg_steering what, bool on) {
   using head = layouts::mcg_header;
   using where = layouts::mcg_promiscuous_modifier;
   using member = layouts::mcg_member;
@@ -46,17 +40,14 @@ void set_promiscuous_mode::send(layouts::mcg_steering what, bool on) {
   __builtin_memcpy(entry_, header.data(), head::bytes);
   const auto receiver = layouts::image<member>{}.set<&member::qpn>(qpn_);
   __builtin_memcpy(entry_ + head::bytes, receiver.data(), member::bytes);
-  command_request& r = part(change_).request = {};
+  command_request& r = next_request();
   r.opcode = commands::write_mcg::code;
   r.opcode_modifier = static_cast<std::uint8_t>(layouts::write_mcg_modifier::promiscuous);
   r.input_modifier = layouts::load_be<std::uint32_t>(
       layouts::image<where>{}.set<&where::port>(port_).set<&where::steering>(what).data());
   // A late answer to a command of another operation on the port comes first.
   r.key = {object_kind::port, port_};
-  r.input = command_request::form::mailbox;
-  r.input_data = entry_;
-  r.input_bytes = sizeof entry_;
-  device_->commands().submit(change_);
+  send_mailbox(entry_, sizeof entry_);
 }
 
 void set_promiscuous_mode::advance(stepper& self, status outcome) noexcept {
@@ -64,10 +55,9 @@ void set_promiscuous_mode::advance(stepper& self, status outcome) noexcept {
   if (outcome.ok() && !o.last_) outcome = o.stop_reason();
   if (outcome.ok() && !o.last_) {
     o.last_ = true;
-    return o.send(layouts::mcg_steering::multicast, o.all_multicast_);
+    return o.write(layouts::mcg_steering::multicast, o.all_multicast_);
   }
-  o.device_->ports_.control(o.port_).changing = false;
-  o.complete(outcome);
+  o.end(outcome);
 }
 
 }  // namespace freehca

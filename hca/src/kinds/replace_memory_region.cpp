@@ -17,10 +17,7 @@ void replace_memory_region::start(verbs& owner, mr_handle which,
   status s = verbs::usable(region);
   if (s.ok() && region->what->identity != &identity_of<memory_region>)
     s = driver_error::unsupported;
-  if (!s.ok()) return owner.reactor_->refuse(*this, s);
-  begin_parts(&advance);
-  owner.reactor_->watch(*this);
-  part(create_).start(owner, to);
+  if (begin_checked(*owner.reactor_, s, &advance)) part(create_).start(owner, to);
 }
 
 void replace_memory_region::advance(stepper& self, status outcome) noexcept {

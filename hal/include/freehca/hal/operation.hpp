@@ -203,6 +203,9 @@ class stepper : public operation {
 
   /// The stepper is under way until complete().
   void begin_parts(advancer next);
+  /// Begins too, and has the reactor watch the deadline. If `checked` is an error, refuses the
+  /// operation instead, and returns false.
+  bool begin_checked(reactor& of, status checked, advancer next);
   /// Makes `p` startable. The advancer is called when `p` ends.
   template <class Part>
   Part& part(Part& p) {

@@ -255,6 +255,7 @@ class device {
   struct steps;  // the functions of the bring-up table: src/steps.hpp
   friend struct steps;
   friend class port_operation;
+  friend class port_modification;
   friend class set_port_addresses;
   friend class set_ethernet_port;
   friend class set_promiscuous_mode;
@@ -295,8 +296,10 @@ class device {
   void wait_for_late_answers();
   static void on_cancel(operation& op, void* self) noexcept;
 
-  // ethernet/check.cpp
-  /// Checks that the device is up, and that `port` is an Ethernet port.
+  // ethernet/port_modification.cpp
+  /// Checks that the device is up and has the port.
+  status check_port(unsigned port);
+  /// The same, and that it is an Ethernet port.
   status check_ethernet(unsigned port);
 
   // device.cpp

@@ -7,16 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/firmware_cmds/command.hpp>
 #include <freehca/hal/atomics.hpp>
-#include <freehca/hal/operation.hpp>
 #include <freehca/layouts/set_port.hpp>
 
+#include <freehca/hca/ethernet/port_modification.hpp>
 #include <freehca/hca/ports.hpp>
 
 namespace freehca {
-
-class device;
 
 /// No VLAN: frames have no tag. As an entry of port_addresses::vlans: an empty entry.
 inline constexpr std::uint16_t no_vlan = 0xffff;
@@ -36,6 +33,7 @@ enum class roce_version : std::uint8_t { v1, v2 };
 struct port_gid {
   gid address{};
   roce_version version = roce_version::v1;
+  friend constexpr bool operator==(const port_gid&, const port_gid&) = default;
 };
 
 /// Returns the GID of an IPv4 address: ::ffff:a.b.c.d (Linux 6.1 ipv6_addr_set_v4mapped). The most
@@ -93,9 +91,8 @@ class port_address_tables {
 
 /// Writes the tables of an Ethernet port of a device that is up, each of them whole. On a device
 /// with RoCE v2 it also sets the UDP port of RoCE v2 (4791, for all ports) and permits v2 on the
-/// port. The port may be closed. The caller owns the operation. One operation works on a port at a
-/// time. The lists stay unchanged until the operation is done. A deadline and cancel() apply to all
-/// commands of the operation. After either, the operation posts no further commands.
+/// port. The port may be closed. The caller owns the operation. The lists stay unchanged until the
+/// operation is done. See port_modification.
 ///
 /// Outcomes besides those of the commands: driver_error::bad_argument (no such port, too many
 /// entries, an address that is no unicast MAC, no VLAN or no unicast GID, an address that the list
@@ -108,7 +105,7 @@ class port_address_tables {
 ///
 /// Sources: Linux 6.1 port.c mlx4_set_port_mac_table, mlx4_set_port_vlan_table; hw/mlx4/main.c
 /// mlx4_ib_update_gids; fw.c mlx4_config_roce_v2_port; docs/hardware-roce.md.
-class set_port_addresses : public stepper {
+class set_port_addresses : public port_modification {
  public:
   set_port_addresses() = default;
   ~set_port_addresses() { drop(); }
@@ -120,17 +117,13 @@ class set_port_addresses : public stepper {
   enum class step : std::uint8_t { udp_port, version, macs, vlans, gids };
 
   status check() const;
-  status check_addresses() const;
   bool has_v2() const;
-  void send();
-  std::size_t put_gids(command_request& r);
+  void send_table();
+  void put_gids();
   static void advance(stepper& self, status outcome) noexcept;
 
-  device* device_ = nullptr;
-  unsigned port_ = 0;
   step step_ = step::udp_port;
   port_addresses to_;
-  command change_;
   std::byte mailbox_[layouts::set_port_gid_entries * layouts::set_port_roce_addr_entry::bytes];
 };
 

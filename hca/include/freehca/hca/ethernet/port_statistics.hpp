@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include <freehca/firmware_cmds/ethernet_port.hpp>
-#include <freehca/hal/operation.hpp>
 #include <freehca/layouts/ethernet_statistics.hpp>
 
 namespace freehca {
@@ -34,10 +33,9 @@ struct ethernet_counters {
 /// Outcomes besides those of the command: driver_error::bad_argument (no such port), ::unsupported
 /// (not an Ethernet port), ::bad_state (the device is not up), ::cancelled,
 /// transport_error::timeout. Source: Linux 6.1 en_port.c mlx4_en_DUMP_ETH_STATS.
-class port_statistics_query : public stepper {
+class port_statistics_query : public firmware_command<commands::dump_eth_stats> {
  public:
-  port_statistics_query() = default;
-  ~port_statistics_query() { drop(); }
+  port_statistics_query() : firmware_command(std::uint32_t{1}, false) {}
 
   /// Ports count from 1. If `reset` is true, the counters of the port are 0 afterwards.
   void start(device& adapter, unsigned port, bool reset = false);
@@ -50,9 +48,6 @@ class port_statistics_query : public stepper {
 
  private:
   std::uint64_t sum(const layouts::statistics_group& group) const;
-  static void answered(stepper& self, status outcome) noexcept;
-
-  firmware_command<commands::dump_eth_stats> read_{std::uint32_t{1}, false};
 };
 
 }  // namespace freehca

@@ -4,12 +4,11 @@
 
 #include <cstdint>
 
-#include <freehca/firmware_cmds/command.hpp>
 #include <freehca/firmware_cmds/ethernet_port.hpp>
 #include <freehca/firmware_cmds/query.hpp>
-#include <freehca/hal/operation.hpp>
 #include <freehca/layouts/set_port.hpp>
 
+#include <freehca/hca/ethernet/port_modification.hpp>
 #include <freehca/hca/ports.hpp>
 
 namespace freehca {
@@ -22,20 +21,14 @@ class device;
 /// Outcomes besides those of the command: driver_error::bad_argument (no such port), ::bad_state
 /// (the device is not up), ::cancelled, transport_error::timeout. Source: Linux 6.1 sense.c
 /// mlx4_SENSE_PORT.
-class port_type_query : public stepper {
+class port_type_query : public firmware_command<commands::sense_port> {
  public:
-  port_type_query() = default;
-  ~port_type_query() { drop(); }
+  port_type_query() : firmware_command(std::uint32_t{1}) {}
 
   /// Ports count from 1.
   void start(device& adapter, unsigned port);
   /// ib, ethernet, or none if nothing was detected. Valid when the operation is done and ok.
   layouts::port_type type() const;
-
- private:
-  static void answered(stepper& self, status outcome) noexcept;
-
-  firmware_command<commands::sense_port> sense_{std::uint32_t{1}};
 };
 
 /// Makes a VPI port of a device that is up an InfiniBand port or an Ethernet port, until the next
@@ -56,7 +49,7 @@ class port_type_query : public stepper {
 ///
 /// The form of SET_PORT tells the firmware the type (Linux 6.1 main.c mlx4_change_port_types,
 /// port.c mlx4_SET_PORT; docs/hardware-ethernet.md).
-class set_port_type : public stepper {
+class set_port_type : public port_modification {
  public:
   set_port_type() = default;
   ~set_port_type() { drop(); }
@@ -68,14 +61,11 @@ class set_port_type : public stepper {
   enum class step : std::uint8_t { set, describe, guid, read };
 
   status check() const;
-  void send();
+  void send_step();
   static void advance(stepper& self, status outcome) noexcept;
 
-  device* device_ = nullptr;
-  unsigned port_ = 0;
   layouts::port_type to_ = layouts::port_type::none;
   step step_ = step::set;
-  command change_;
   layouts::image<layouts::set_port_general> general_;
   layouts::image<layouts::set_port_ib> infiniband_;
   firmware_command<commands::query_port> describe_{std::uint32_t{1}};

@@ -5,17 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/firmware_cmds/command.hpp>
-#include <freehca/hal/operation.hpp>
 #include <freehca/layouts/ethernet_filters.hpp>
 #include <freehca/layouts/set_port.hpp>
 
+#include <freehca/hca/ethernet/port_modification.hpp>
 #include <freehca/hca/port_operation.hpp>
 #include <freehca/hca/ports.hpp>
 
 namespace freehca {
-
-class device;
 
 /// The smallest MTU of IP over Ethernet (Linux 6.1 if_ether.h ETH_MIN_MTU).
 inline constexpr std::uint16_t least_ethernet_mtu = 68;
@@ -58,7 +55,7 @@ struct ethernet_port_settings {
 ///
 /// Sources: Linux 6.1 port.c mlx4_SET_PORT_general, mlx4_SET_MCAST_FLTR; en_port.c
 /// mlx4_SET_VLAN_FLTR; en_netdev.c mlx4_en_do_multicast for the order.
-class set_ethernet_port : public stepper {
+class set_ethernet_port : public port_modification {
  public:
   set_ethernet_port() = default;
   ~set_ethernet_port() { drop(); }
@@ -71,19 +68,16 @@ class set_ethernet_port : public stepper {
 
   status check() const;
   step next_step() const;
-  void send();
-  void fill_vlans(command_request& r);
+  void send_step();
+  void set_vlans(command_request& r);
   void set_groups(command_request& r, layouts::set_mcast_fltr_modifier what, std::uint64_t value);
   static void advance(stepper& self, status outcome) noexcept;
 
-  device* device_ = nullptr;
-  unsigned port_ = 0;
   step step_ = step::general;
   unsigned group_ = 0;  // the group that `step::group` adds
   ethernet_port_settings to_;
   port_query query_;
   layouts::image<layouts::set_port_general> general_;
-  command change_;
   std::byte words_[layouts::vlan_filter_words * layouts::vlan_filter_word::bytes];
 };
 

@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/firmware_cmds/command.hpp>
-#include <freehca/hal/operation.hpp>
 #include <freehca/layouts/mcg.hpp>
 
+#include <freehca/hca/ethernet/port_modification.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 
 namespace freehca {
@@ -28,7 +27,7 @@ namespace freehca {
 /// The entry of unicast addresses is written first.
 ///
 /// Source: Linux 6.1 mcg.c mlx4_WRITE_PROMISC, add_promisc_qp, remove_promisc_qp.
-class set_promiscuous_mode : public stepper {
+class set_promiscuous_mode : public port_modification {
  public:
   set_promiscuous_mode() = default;
   ~set_promiscuous_mode() { drop(); }
@@ -38,15 +37,12 @@ class set_promiscuous_mode : public stepper {
 
  private:
   status check(verbs& owner, qp_handle pair);
-  void send(layouts::mcg_steering what, bool on);
+  void write(layouts::mcg_steering what, bool on);
   static void advance(stepper& self, status outcome) noexcept;
 
-  device* device_ = nullptr;
-  unsigned port_ = 0;
   std::uint32_t qpn_ = 0;
   bool all_multicast_ = false;
   bool last_ = false;  // the second command is under way
-  command change_;
   std::byte entry_[layouts::mcg_header::bytes + layouts::mcg_member::bytes];
 };
 
