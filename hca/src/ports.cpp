@@ -12,6 +12,12 @@ void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribut
                          std::uint32_t modifier) {
   if (!startable()) return;
   begin_parts(&answered);
+  prepare(port, attribute, modifier);
+  send(commands);
+}
+
+void subnet_query::prepare(unsigned port, layouts::smp_attribute attribute,
+                           std::uint32_t modifier) {
   // M_Key and B_Key protect against requests from the wire, not against the host itself (Linux 6.1
   // hw/mlx4/mad.c).
   const auto flags = static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_mkey) |
@@ -24,6 +30,9 @@ void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribut
       .set<&smp::method>(layouts::mad_method::get)
       .set<&smp::attribute_id>(static_cast<std::uint16_t>(attribute))
       .set<&smp::attribute_modifier>(modifier);
+}
+
+void subnet_query::send(channel& commands) {
   if (deadline() != no_deadline) mad_.set_deadline(deadline());
   commands.submit(mad_);
 }

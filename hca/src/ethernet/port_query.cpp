@@ -33,23 +33,15 @@ void device_ports::start_ethernet(device_ports& of, channel& commands, unsigned 
 }
 
 void port_query::start_ethernet(channel& commands, unsigned port, unsigned ethernet_mtu) {
-  using layouts::port_info;
-  using layouts::smp;
   if (!startable()) return;
   begin_parts(&ethernet_answered);
   command_request& r = part(mad_).request;
   r.opcode = commands::query_port::code;
   r.input = command_request::form::none;
   commands::query_port::aim(r, port);
-  // QUERY_PORT has no input. The input of MAD_IFC keeps what is known of the answer already.
-  std::byte known[smp{}.data.length] = {};
-  layouts::image<port_info> info;
-  info.set<&port_info::mtu_cap>(layouts::ib_mtu::mtu_4096)
-      .set<&port_info::neighbor_mtu>(mtu_within(ethernet_mtu));
-  __builtin_memcpy(known, info.data(), port_info::bytes);
-  mad_.input.set_bytes<&smp::data>(known);
-  if (deadline() != no_deadline) mad_.set_deadline(deadline());
-  commands.submit(mad_);
+  // QUERY_PORT has no input. The input of MAD_IFC keeps the MTU for the answer.
+  mad_.input.set<&layouts::smp::attribute_modifier>(ethernet_mtu);
+  send(commands);
 }
 
 void port_query::ethernet_answered(stepper& self, status outcome) noexcept {
@@ -69,8 +61,11 @@ void port_query::ethernet_answered(stepper& self, status outcome) noexcept {
     const bool fdr = speed == layouts::ethernet_speed::speed_56g;
     const bool wide = fdr || speed == layouts::ethernet_speed::speed_40g;
     // Width and speed: Linux 6.1 hw/mlx4/main.c eth_link_query_port, state_to_phys_state.
-    auto info = layouts::image<port_info>::from_bytes(q.mad_.input.template bytes_of<&smp::data>());
-    info.set<&port_info::state>(up ? layouts::port_state::active : layouts::port_state::down)
+    layouts::image<port_info> info;
+    info.set<&port_info::mtu_cap>(layouts::ib_mtu::mtu_4096)
+        .set<&port_info::neighbor_mtu>(
+            mtu_within(static_cast<unsigned>(q.mad_.input.get<&smp::attribute_modifier>())))
+        .set<&port_info::state>(up ? layouts::port_state::active : layouts::port_state::down)
         .set<&port_info::physical_state>(up ? layouts::port_physical_state::link_up
                                             : layouts::port_physical_state::disabled)
         .set<&port_info::link_width_active>(wide ? layouts::link_width::x4
@@ -78,9 +73,8 @@ void port_query::ethernet_answered(stepper& self, status outcome) noexcept {
         .set<&port_info::link_speed_active>(layouts::link_speed::qdr)
         .set<&port_info::link_speed_ext_active>(fdr ? layouts::link_speed_ext::fdr
                                                     : layouts::link_speed_ext::none);
-    std::byte data[smp{}.data.length] = {};
-    __builtin_memcpy(data, info.data(), port_info::bytes);
-    q.mad_.output.set_bytes<&smp::data>(data);
+    __builtin_memcpy(q.mad_.output.data() + layouts::row_of<&smp::data>.offset, info.data(),
+                     port_info::bytes);
   }
   q.complete(outcome);
 }

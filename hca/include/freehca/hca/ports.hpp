@@ -80,6 +80,9 @@ class subnet_query : public stepper {
   }
 
  protected:
+  /// The parts of start(): makes the MAD, and sends it.
+  void prepare(unsigned port, layouts::smp_attribute attribute, std::uint32_t modifier = 0);
+  void send(channel& commands);
   static void answered(stepper& self, status outcome) noexcept;
   firmware_command<commands::mad_ifc<layouts::smp>> mad_{std::uint32_t{1}, std::uint32_t{0}};
 };
