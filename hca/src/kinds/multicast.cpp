@@ -5,6 +5,8 @@
 // What is written before it is an entry that the device cannot reach yet.
 #include <freehca/hca/kinds/multicast.hpp>
 
+#include <freehca/hal/storage.hpp>
+
 namespace freehca {
 
 using namespace layouts;
@@ -13,11 +15,8 @@ namespace {
 
 constexpr std::uint32_t no_entry = object_record::none;
 
-image<mcg_header> head_of(const std::byte* entry) {
-  return image<mcg_header>::from_bytes(entry);
-}
-void set_head(std::byte* entry, const image<mcg_header>& head) {
-  __builtin_memcpy(entry, head.data(), head.size());
+image<mcg_header>& head_of(std::byte* entry) {
+  return *storage_for<image<mcg_header>>(entry);
 }
 std::byte* member_at(std::byte* entry, std::uint64_t place) {
   return entry + mcg_header::bytes + place * mcg_member::bytes;
@@ -84,20 +83,6 @@ bool multicast_table::has_members(const context_range& block) const {
   return false;
 }
 
-void multicast_table::joined(group_membership& member, std::uint32_t entry, std::uint32_t first) {
-  member.entry = entry;
-  member.first_entry = first;
-  member.state = phase::live;
-  members_.push_back(member);
-}
-
-/// The entry `moved` has taken the place of the entry `from`, unless it is no_entry.
-void multicast_table::left(group_membership& member, std::uint32_t from, std::uint32_t moved) {
-  owner->release(member);
-  for (group_membership* m = members_.front(); m != nullptr; m = members_.next(*m))
-    if (moved != no_entry && m->entry == moved) m->entry = from;
-}
-
 /// Takes back the memory of blocks that have no members any more.
 void multicast_table::give_back(const std::uint32_t (&released)[3]) {
   std::uint32_t done[3] = {no_entry, no_entry, no_entry};
@@ -116,30 +101,37 @@ void multicast_table::give_back(const std::uint32_t (&released)[3]) {
 void multicast_table::settled(lease&, const settlement& end, void* self) noexcept {
   auto& table = *static_cast<multicast_table*>(self);
   verbs& owner = *table.owner;
-  const auto was = table.doubtful_;
+  const multicast_change& was = table.doubtful_;
   group_membership& member = *was.member;
   if (table.state == phase::doubtful_forgotten) {
     owner.release(member);
     return owner.release(table);
   }
-  table.state = phase::live;
+  if (!end.by_reset) return table.conclude(was, end.answer.ok() && table.makes_change_, false);
   // verbs::forget() follows, and releases both.
-  if (end.by_reset) {
+  table.state = member.state = phase::live;
+}
+
+/// Ends a change, which was made if `done` is true. The user gets the handle of a new member if
+/// `kept` is true.
+void multicast_table::conclude(const multicast_change& of, bool done, bool kept) {
+  group_membership& member = *of.member;
+  state = phase::live;
+  if (of.joins && done) {
+    member.entry = of.entry;
+    member.first_entry = of.first;
     member.state = phase::live;
-    return;
+    members_.push_back(member);
+    if (!kept) return undo_join(member);
+  } else if (of.joins || done) {
+    owner->release(member);
+    // The successor has taken the place of the entry.
+    for (group_membership* m = members_.front(); m != nullptr; m = members_.next(*m))
+      if (of.successor != no_entry && m->entry == of.successor) m->entry = of.entry;
+  } else {
+    member.state = member.unwanted ? phase::held_until_reset : phase::live;
   }
-  const bool done = end.answer.ok() && was.makes_change;
-  if (!was.joins) {
-    if (done) table.left(member, was.entry, was.successor);
-    else member.state = member.unwanted ? phase::held_until_reset : phase::live;
-    return table.give_back(was.released);
-  }
-  if (!done) {
-    owner.release(member);
-    return table.give_back(was.released);
-  }
-  table.joined(member, was.entry, was.first);
-  table.undo_join(member);
+  give_back(of.released);
 }
 
 /// Makes a member leave of which no user has the handle.
@@ -162,20 +154,20 @@ void group_change::refuse(verbs& owner, status why) {
 
 void group_change::begin_change(group_membership& member, bool joins) {
   owner_ = member.owner;
-  member_ = &member;
   table_ = member.table;
-  joins_ = joins;
+  change_ = {.member = &member,
+             .successor = no_entry,
+             .released = {no_entry, no_entry, no_entry},
+             .joins = joins};
   table_->state = phase::changing;
   member.state = joins ? phase::creating : phase::destroying;
-  previous_ = successor_ = no_entry;
-  for (std::uint32_t& entry : released_) entry = no_entry;
+  previous_ = no_entry;
   visited_ = 0;
-  begin_parts(&advance);
-  owner_->reactor_->watch(*this);
+  begin_checked(*owner_->reactor_, {}, &advance);
   command_request& r = request(step::hash, commands::mgid_hash::code);
   commands::mgid_hash::aim(r);
   r.input = command_request::form::mailbox;
-  r.input_data = reinterpret_cast<const std::byte*>(member_->group.raw);
+  r.input_data = reinterpret_cast<const std::byte*>(member.group.raw);
   r.input_bytes = mcg_gid::bytes;
   r.output = command_request::form::immediate;
   owner_->adapter().commands().submit(command_);
@@ -192,8 +184,9 @@ command_request& group_change::request(step next, opcode code) {
 status group_change::lend(step next, std::uint32_t entry) {
   step_ = next;
   const context_range block = table_->block_of(entry);
-  const bool lent = table_->has_members(block) ||
-                    (next == step::lend_new && table_->block_of(first_).first == block.first);
+  const bool lent =
+      table_->has_members(block) ||
+      (next == step::lend_new && table_->block_of(change_.first).first == block.first);
   if (lent) return go_on();
   owner_->adapter().contexts().map(part(lending_), block);
   return {};
@@ -226,8 +219,8 @@ void group_change::advance(stepper& self, status outcome) noexcept {
     if (outcome.ok()) outcome = transport_error::reset;
     return o.end(outcome);
   }
-  if (o.step_ == step::lend && outcome.ok()) o.released_[0] = o.first_;
-  if (o.step_ == step::lend_new && outcome.ok()) o.released_[1] = o.changed_;
+  if (o.step_ == step::lend && outcome.ok()) o.change_.released[0] = o.change_.first;
+  if (o.step_ == step::lend_new && outcome.ok()) o.change_.released[1] = o.change_.entry;
   if (o.step_ == step::change) return o.end(outcome);
   if (outcome.ok()) outcome = o.stop_reason();
   if (outcome.ok()) outcome = o.go_on();
@@ -243,8 +236,8 @@ status group_change::go_on() {
       const std::uint64_t first = command_.output_immediate() & 0xffff;
       if (first >> owner_->adapter().contexts().layout().log_mcg_hash != 0)
         return transport_error::bad_reply;
-      index_ = first_ = static_cast<std::uint32_t>(first);
-      return lend(step::lend, first_);
+      index_ = change_.first = static_cast<std::uint32_t>(first);
+      return lend(step::lend, index_);
     }
     case step::lend:
       read(step::read, index_);
@@ -256,35 +249,32 @@ status group_change::go_on() {
     case step::read_successor:
       write(step::change, index_, t.other_);
       return {};
-    default: {  // prepare
-      image<mcg_header> head = head_of(t.current_);
-      head.set<&mcg_header::next_gid_index>(changed_);
-      set_head(t.current_, head);
+    default:  // prepare
+      head_of(t.current_).set<&mcg_header::next_gid_index>(change_.entry);
       write(step::change, index_, t.current_);
       return {};
-    }
   }
 }
 
 /// Looks at the entry that was read. Continues with the next entry of the chain, or changes it.
 status group_change::visit() {
   multicast_table& t = *table_;
-  const image<mcg_header> head = head_of(t.current_);
+  const image<mcg_header>& head = head_of(t.current_);
   const std::uint32_t members = members_of(head), next = next_of(head);
   const std::uint32_t end = t.entries();
   if (members > most_members() || next >= end || ++visited_ > end)
     return transport_error::bad_reply;
   if (members == 0) {
     // Only the first entry of a chain can be empty.
-    if (previous_ != no_entry || !joins_) return transport_error::bad_reply;
-    changed_ = index_;
+    if (previous_ != no_entry || !change_.joins) return transport_error::bad_reply;
+    change_.entry = index_;
     return join_entry(t.current_, true);
   }
   if (head.get<&mcg_header::protocol>() == mcg_protocol::ib_ipv6 &&
-      __builtin_memcmp(head.bytes_of<&mcg_header::gid>(), member_->group.raw, mcg_gid::bytes) ==
-          0) {
-    changed_ = index_;
-    return joins_ ? join_entry(t.current_, false) : leave_entry();
+      __builtin_memcmp(head.bytes_of<&mcg_header::gid>(), change_.member->group.raw,
+                       mcg_gid::bytes) == 0) {
+    change_.entry = index_;
+    return change_.joins ? join_entry(t.current_, false) : leave_entry();
   }
   if (next != 0) {
     std::byte* const read_before = t.current_;
@@ -295,32 +285,31 @@ status group_change::visit() {
     read(step::read, index_);
     return {};
   }
-  if (!joins_) return transport_error::bad_reply;
-  changed_ = t.free_entry();
-  if (changed_ == no_entry)
+  if (!change_.joins) return transport_error::bad_reply;
+  change_.entry = t.free_entry();
+  if (change_.entry == no_entry)
     return status(driver_error::no_resource, static_cast<unsigned>(budget::item::multicast_groups));
-  return lend(step::lend_new, changed_);
+  return lend(step::lend_new, change_.entry);
 }
 
-/// Adds the member to an entry, and writes the entry to `changed_`.
+/// Adds the member to an entry, and writes the entry to `change_.entry`.
 status group_change::join_entry(std::byte* entry, bool is_new) {
+  const group_membership& member = *change_.member;
+  image<mcg_header>& head = head_of(entry);
   if (is_new) {
     __builtin_memset(entry, 0, table_->entry_bytes());
-    image<mcg_header> head;
     head.set<&mcg_header::protocol>(mcg_protocol::ib_ipv6);
-    head.set_bytes<&mcg_header::gid>(reinterpret_cast<const std::byte*>(member_->group.raw));
-    set_head(entry, head);
+    head.set_bytes<&mcg_header::gid>(reinterpret_cast<const std::byte*>(member.group.raw));
   }
-  image<mcg_header> head = head_of(entry);
   const std::uint32_t members = members_of(head);
-  if (place_of(entry, members, member_->qpn) != members) return driver_error::busy;
+  if (place_of(entry, members, member.qpn) != members) return driver_error::busy;
   if (members == most_members()) return driver_error::exceeds_limits;
   const auto added = image<mcg_member>()
-                         .set<&mcg_member::qpn>(member_->qpn)
-                         .set<&mcg_member::block_loopback>(member_->block_loopback);
+                         .set<&mcg_member::qpn>(member.qpn)
+                         .set<&mcg_member::block_loopback>(member.block_loopback);
   __builtin_memcpy(member_at(entry, members), added.data(), added.size());
-  set_head(entry, head.set<&mcg_header::members_count>(members + 1));
-  write(changed_ == index_ ? step::change : step::prepare, changed_, entry);
+  head.set<&mcg_header::members_count>(members + 1);
+  write(change_.entry == index_ ? step::change : step::prepare, change_.entry, entry);
   return {};
 }
 
@@ -328,25 +317,24 @@ status group_change::join_entry(std::byte* entry, bool is_new) {
 /// other member.
 status group_change::leave_entry() {
   multicast_table& t = *table_;
-  image<mcg_header> head = head_of(t.current_);
+  image<mcg_header>& head = head_of(t.current_);
   const std::uint32_t members = members_of(head), next = next_of(head);
-  const std::uint32_t place = place_of(t.current_, members, member_->qpn);
-  released_[0] = first_;
-  released_[1] = index_;
-  released_[2] = next != 0 && previous_ == no_entry ? next : no_entry;
+  const std::uint32_t place = place_of(t.current_, members, change_.member->qpn);
+  change_.released[0] = change_.first;
+  change_.released[1] = index_;
+  change_.released[2] = next != 0 && previous_ == no_entry ? next : no_entry;
   if (place == members) return transport_error::bad_reply;
   if (members > 1) {
     std::byte* const last = member_at(t.current_, members - 1);
     __builtin_memmove(member_at(t.current_, place), last, mcg_member::bytes);
     __builtin_memset(last, 0, mcg_member::bytes);
-    set_head(t.current_, head.set<&mcg_header::members_count>(members - 1));
+    head.set<&mcg_header::members_count>(members - 1);
     write(step::change, index_, t.current_);
   } else if (previous_ != no_entry) {
-    head = head_of(t.other_);
-    set_head(t.other_, head.set<&mcg_header::next_gid_index>(next));
+    head_of(t.other_).set<&mcg_header::next_gid_index>(next);
     write(step::change, previous_, t.other_);
   } else if (next != 0) {
-    successor_ = next;
+    change_.successor = next;
     read(step::read_successor, next);
   } else {
     __builtin_memset(t.current_, 0, t.entry_bytes());
@@ -361,45 +349,26 @@ std::uint32_t group_change::most_members() const {
 
 void group_change::end(status outcome) {
   multicast_table& t = *table_;
-  verbs& v = *owner_;
   if (t.state == phase::forgotten) {
-    v.release(*member_);
-    v.release(t);
+    owner_->release(*change_.member);
+    owner_->release(t);
     return complete(outcome);
   }
-  t.state = phase::live;
-  if (outcome.ok()) {
-    if (joins_) {
-      t.joined(*member_, changed_, first_);
-      made_ = verbs::handle_of(*member_);
-    } else {
-      t.left(*member_, index_, successor_);
-    }
-  } else if (joins_) {
-    v.release(*member_);
-  } else {
-    member_->state = member_->unwanted ? phase::held_until_reset : phase::live;
-  }
-  // Nobody has the handle.
-  if (joins_ && outcome.ok() && dropped()) t.undo_join(*member_);
-  else t.give_back(released_);
+  // Nobody has the handle of an operation that was dropped.
+  t.conclude(change_, outcome.ok(), !dropped());
+  if (outcome.ok() && change_.joins) made_ = verbs::handle_of(*change_.member);
   complete(outcome);
 }
 
 void group_change::end_in_doubt(status outcome) {
   multicast_table& t = *table_;
-  t.doubtful_.member = member_;
-  t.doubtful_.entry = joins_ ? changed_ : index_;
-  t.doubtful_.first = first_;
-  t.doubtful_.successor = successor_;
-  for (unsigned i = 0; i < 3; ++i) t.doubtful_.released[i] = released_[i];
-  t.doubtful_.joins = joins_;
-  t.doubtful_.makes_change = step_ == step::change;
+  t.doubtful_ = change_;
+  t.makes_change_ = step_ == step::change;
   const bool forgotten = t.state == phase::forgotten;
   t.state = forgotten ? phase::doubtful_forgotten : phase::doubtful_change;
-  member_->state = forgotten ? phase::doubtful_forgotten
-                   : joins_  ? phase::doubtful_creation
-                             : phase::doubtful_destruction;
+  change_.member->state = forgotten       ? phase::doubtful_forgotten
+                          : change_.joins ? phase::doubtful_creation
+                                          : phase::doubtful_destruction;
   complete(outcome);
 }
 

@@ -25,6 +25,19 @@ struct multicast_table;
 using multicast_table_handle = handle<multicast_table>;
 using membership_handle = handle<group_membership>;
 
+/// A join or a leave, as the table needs it when it ends.
+struct multicast_change {
+  group_membership* member = nullptr;
+  std::uint32_t entry = 0;  ///< the index of the entry that has, or had, the member
+  std::uint32_t first = 0;  ///< the index of the first entry of the chain
+  /// The index of the entry that takes the place of `entry`, or object_record::none.
+  std::uint32_t successor = 0;
+  /// The entries whose memory the device does not need any more after the change, if they have no
+  /// other member in their blocks, or object_record::none.
+  std::uint32_t released[3] = {};
+  bool joins = false;
+};
+
 /// What join_group and leave_group have in common. The caller owns the operation. It works on the
 /// multicast table of the device, one at a time. A deadline and cancel() apply to all commands of
 /// the operation. After either, the operation posts no further commands.
@@ -63,18 +76,11 @@ class group_change : public stepper {
 
   verbs* owner_ = nullptr;
   multicast_table* table_ = nullptr;
-  group_membership* member_ = nullptr;
-  bool joins_ = false;
+  multicast_change change_;
   step step_ = step::hash;
-  std::uint32_t first_ = 0;      // of the first entry of the chain
-  std::uint32_t index_ = 0;      // of the entry that was read last
-  std::uint32_t previous_ = 0;   // of the entry before it in the chain; none: it is the first
-  std::uint32_t changed_ = 0;    // of the entry that has the member after a join
-  std::uint32_t successor_ = 0;  // of the entry that takes the place of `index_`; none: no entry
-  std::uint32_t visited_ = 0;    // entries of the chain
-  /// The entries whose memory the device does not need any more after the change, if they have no
-  /// other member in their blocks.
-  std::uint32_t released_[3] = {};
+  std::uint32_t index_ = 0;     // of the entry that was read last
+  std::uint32_t previous_ = 0;  // of the entry before it in the chain; none: it is the first
+  std::uint32_t visited_ = 0;   // entries of the chain
   command command_;
   context_request lending_;
 };
@@ -127,8 +133,7 @@ struct multicast_table : object_record {
   std::uint32_t free_entry() const;
   context_range block_of(std::uint32_t entry) const;
   bool has_members(const context_range& block) const;
-  void joined(group_membership& member, std::uint32_t entry, std::uint32_t first);
-  void left(group_membership& member, std::uint32_t from, std::uint32_t moved);
+  void conclude(const multicast_change& of, bool done, bool kept);
   void undo_join(group_membership& member);
   void give_back(const std::uint32_t (&released)[3]);
   static void settled(lease& which, const settlement& end, void* self) noexcept;
@@ -136,19 +141,13 @@ struct multicast_table : object_record {
   list<group_membership> members_;
   /// The entry that a WRITE_MCG names, with its memory.
   lease at_risk_{lease_kind::mapping, 1, &settled, this};
-  /// The change in doubt: the values of the operation that has ended.
-  struct {
-    group_membership* member = nullptr;
-    std::uint32_t entry = 0, first = 0, successor = 0;
-    std::uint32_t released[3] = {};
-    bool joins = false;
-    bool makes_change = false;  // the command in doubt makes the change
-  } doubtful_;
+  multicast_change doubtful_;  // of the operation that has ended
+  bool makes_change_ = false;  // the command in doubt makes the change
   group_change undo_;
   // The entry that was read last, and the one before it.
   std::byte* current_ = entries_[0];
   std::byte* other_ = entries_[1];
-  std::byte entries_[2][most_entry_bytes];
+  alignas(8) std::byte entries_[2][most_entry_bytes];
 };
 
 /// Makes a queue pair a member of a group, whatever its state. The port to which the queue pair
