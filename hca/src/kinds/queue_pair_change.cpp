@@ -5,8 +5,6 @@
 // contexts in the same way (hw/mlx4/qp.c __mlx4_ib_modify_qp, mlx4/qp.c __mlx4_qp_modify).
 #include <freehca/hca/kinds/queue_pair_changes.hpp>
 
-#include <freehca/layouts/bit_operations.hpp>
-
 #include "queue_pair_context.hpp"
 
 namespace freehca {
@@ -64,53 +62,13 @@ constexpr auto change_fields = fields_of<qpc>(
     FREEHCA_ROW(alternate_pkey_index, alternate_path, pkey_index),
     FREEHCA_ROW(alternate_ack_timeout, alternate_path, ack_timeout));
 #undef FREEHCA_ROW
-// The bit of each row.
-constexpr std::uint32_t given_for[] = {qp_optpar::pkey_index,
-                                       qp_optpar::rre,
-                                       qp_optpar::rwe,
-                                       qp_optpar::rae,
-                                       qp_optpar::min_rnr_nak,
-                                       qp_optpar::qkey,
-                                       qp_optpar::rra_max,
-                                       qp_optpar::sra_max,
-                                       qp_optpar::retry_count,
-                                       qp_optpar::rnr_retry,
-                                       qp_optpar::ack_timeout,
-                                       qp_optpar::pm_state,
-                                       qp_optpar::alternate_path,
-                                       qp_optpar::alternate_path};
-static_assert(sizeof given_for / sizeof *given_for ==
-              sizeof change_fields.rows / sizeof *change_fields.rows);
 
-/// Replaces the numbers of reads by the logarithms that the context has, as the transitions to RTR
-/// and RTS do. A responder without resources permits no reads and atomics.
-status take_changed_reads(queue_pair_changes& a, verbs& owner) {
-  const capabilities& can = owner.adapter().capabilities();
-  refused_attribute& note = owner.refused();
-  if ((a.given & qp_optpar::rra_max) != 0) {
-    FREEHCA_TRY(note.check(attribute_id::reads_as_responder, a.reads_as_responder,
-                           can.most_reads_as_responder));
-    if (a.reads_as_responder == 0) {
-      a.remote_read = a.remote_atomic = false;
-      a.given |= qp_optpar::rre | qp_optpar::rae;
-    }
-    a.reads_as_responder = a.reads_as_responder <= 1 ? 0 : bit_width(a.reads_as_responder - 1);
-  }
-  if ((a.given & qp_optpar::sra_max) != 0) {
-    FREEHCA_TRY(note.check(attribute_id::reads_as_requester, a.reads_as_requester,
-                           can.most_reads_as_requester));
-    a.reads_as_requester = a.reads_as_requester <= 1 ? 0 : bit_width(a.reads_as_requester) - 1;
-  }
-  return {};
-}
-
-/// Checks and writes one of the two paths of a context.
-template <class Path>
-status write_changed_path(verbs& owner, const address_attributes& a, image<qpc>& c) {
+/// Checks a path, and writes it at `to`.
+status write_changed_path(verbs& owner, const address_attributes& a, std::byte* to) {
   image<address_path> path;
   FREEHCA_TRY(check_port(owner, a));
   FREEHCA_TRY(write_path(owner, a, true, path));
-  layouts::set_path<Path>(c, path);
+  __builtin_memcpy(to, path.data(), path.size());
   return {};
 }
 
@@ -126,7 +84,12 @@ status write_changes(const queue_pair& pair, const change_rule& rule, queue_pair
   if (refused != 0) return note.refuse(attribute_id::changes, refused, refused);
   image<qpc> c = queue_pair_context(pair, qp_state::rtr);
   c.set<&qpc::state>(rule.to == qp_state::sq_draining ? qp_state::sq_drained : rule.to);
-  FREEHCA_TRY(take_changed_reads(a, owner));
+  if ((a.given & qp_optpar::rra_max) != 0 && a.reads_as_responder == 0) {
+    // A responder without resources permits no reads and atomics.
+    a.remote_read = a.remote_atomic = false;
+    a.given |= qp_optpar::rre | qp_optpar::rae;
+  }
+  FREEHCA_TRY(take_reads(owner, a.given, a.reads_as_responder, a.reads_as_requester));
   if ((a.given & migrates) != 0 &&
       !owner.adapter().capabilities().has(dev_cap_flag::automatic_path_migration))
     return driver_error::unsupported;
@@ -135,7 +98,8 @@ status write_changes(const queue_pair& pair, const change_rule& rule, queue_pair
                            static_cast<unsigned>(path_migration::migrated),
                            static_cast<unsigned>(path_migration::migrated)));
   if ((a.given & qp_optpar::primary_path) != 0) {
-    FREEHCA_TRY(write_changed_path<primary_path>(owner, a.path, c));
+    FREEHCA_TRY(
+        write_changed_path(owner, a.path, c.data() + row_of<&primary_path::force_loopback>.offset));
     a.given |= qp_optpar::sched_queue;
   } else if ((a.given & qp_optpar::sched_queue) != 0) {
     FREEHCA_TRY(check_port(owner, a.path));
@@ -146,8 +110,17 @@ status write_changes(const queue_pair& pair, const change_rule& rule, queue_pair
     if (a.alternate.roce() != nullptr)
       return note.refuse(attribute_id::link_layer, static_cast<unsigned>(port_type::ethernet),
                          static_cast<unsigned>(port_type::ib));
-    FREEHCA_TRY(write_changed_path<alternate_path>(owner, a.alternate, c));
+    FREEHCA_TRY(write_changed_path(owner, a.alternate,
+                                   c.data() + row_of<&alternate_path::force_loopback>.offset));
   }
+  namespace o = qp_optpar;
+  static constexpr std::uint32_t given_for[] = {
+      o::pkey_index,     o::rre,           o::rwe,         o::rae,
+      o::min_rnr_nak,    o::qkey,          o::rra_max,     o::sra_max,
+      o::retry_count,    o::rnr_retry,     o::ack_timeout, o::pm_state,
+      o::alternate_path, o::alternate_path};
+  static_assert(sizeof given_for / sizeof *given_for ==
+                sizeof change_fields.rows / sizeof *change_fields.rows);
   for (std::uint32_t row = 0; const std::uint32_t bit : given_for) {
     if ((a.given & bit) != 0) FREEHCA_TRY(store(change_fields, a, c, note, row, 1));
     ++row;
@@ -162,10 +135,8 @@ status write_changes(const queue_pair& pair, const change_rule& rule, queue_pair
 
 void change_queue_pair::start(verbs& owner, qp_handle h, qp_state to, const queue_pair_changes& a) {
   if (!startable()) return;
-  queue_pair* const pair = owner.find(h);
-  status s = verbs::usable(pair);
-  constexpr std::uint64_t bytes = sizeof a;
-  if (s.ok()) s = owner.refused().check(attribute_id::connection_bytes, a.bytes, bytes, bytes);
+  queue_pair* pair = nullptr;
+  status s = find_queue_pair(owner, h, a.bytes, sizeof a, pair);
   if (!s.ok()) return refuse(owner, s);
   const change_rule* rule = nullptr;
   for (const change_rule& r : change_rules)

@@ -113,30 +113,32 @@ image<qpc> queue_pair_context(const queue_pair& pair, qp_state to) {
   return c;
 }
 
-namespace {
+status find_queue_pair(verbs& in, qp_handle which, std::uint32_t bytes, std::uint32_t known_bytes,
+                       queue_pair*& to) {
+  to = in.find(which);
+  FREEHCA_TRY(verbs::usable(to));
+  return in.refused().check(attribute_id::connection_bytes, bytes, known_bytes, known_bytes);
+}
 
-/// Checks the numbers of RDMA reads and atomics that the transition writes. Replaces both by the
-/// logarithms that the context has. The responder's number is rounded up, as in Linux (6.1
-/// hw/mlx4/qp.c __mlx4_ib_modify_qp), because the responder must serve as many as the caller
-/// promised to the peer. The requester's number is rounded down, because the peer may not have
-/// promised more than the caller requests. (Linux rounds the requester's number up too.)
-status take_reads(attributes& a, std::uint32_t written, verbs& owner) {
+// The responder's number is rounded up, as in Linux (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp), because
+// the responder must serve as many as the caller promised to the peer. The requester's number is
+// rounded down, because the peer may not have promised more than the caller requests. (Linux rounds
+// the requester's number up too.)
+status take_reads(verbs& in, std::uint32_t written, std::uint32_t& as_responder,
+                  std::uint32_t& as_requester) {
   using id = attribute_id;
-  const capabilities& can = owner.adapter().capabilities();
-  refused_attribute& note = owner.refused();
+  const capabilities& can = in.adapter().capabilities();
+  refused_attribute& note = in.refused();
   if ((written & qp_optpar::rra_max) != 0)
-    FREEHCA_TRY(
-        note.check(id::reads_as_responder, a.reads_as_responder, can.most_reads_as_responder));
+    FREEHCA_TRY(note.check(id::reads_as_responder, as_responder, can.most_reads_as_responder));
   if ((written & qp_optpar::sra_max) != 0)
-    FREEHCA_TRY(
-        note.check(id::reads_as_requester, a.reads_as_requester, can.most_reads_as_requester));
-  // If the responder has no resources for reads and atomics, these are not permitted (Linux 6.1
-  // to_mlx4_access_flags).
-  if (a.reads_as_responder == 0) a.remote_read = a.remote_atomic = false;
-  a.reads_as_responder = a.reads_as_responder <= 1 ? 0 : bit_width(a.reads_as_responder - 1);
-  a.reads_as_requester = a.reads_as_requester <= 1 ? 0 : bit_width(a.reads_as_requester) - 1;
+    FREEHCA_TRY(note.check(id::reads_as_requester, as_requester, can.most_reads_as_requester));
+  as_responder = as_responder <= 1 ? 0 : bit_width(as_responder - 1);
+  as_requester = as_requester <= 1 ? 0 : bit_width(as_requester) - 1;
   return {};
 }
+
+namespace {
 
 /// Sets the fields of the transition to RTR that are not rows: the path, the port, the largest
 /// message.
@@ -174,7 +176,10 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
     return owner.refused().refuse(attribute_id::link_layer, 0, 0);
   const bool has_peer = (how.optional_fields & qp_optpar::primary_path) != 0;
   image<qpc> c = queue_pair_context(pair, to);
-  FREEHCA_TRY(take_reads(a, how.optional_fields, owner));
+  // If the responder has no resources for reads and atomics, these are not permitted (Linux 6.1
+  // to_mlx4_access_flags).
+  if (a.reads_as_responder == 0) a.remote_read = a.remote_atomic = false;
+  FREEHCA_TRY(take_reads(owner, how.optional_fields, a.reads_as_responder, a.reads_as_requester));
   if (to == qp_state::rtr) FREEHCA_TRY(set_path(c, a, has_peer, owner));
   // As in Linux 6.1 (hw/mlx4/qp.c __mlx4_ib_modify_qp): only a named counter is an optional field.
   std::uint32_t optional = how.optional_fields;
@@ -219,10 +224,8 @@ connection_attributes with_those_of_init(queue_pair& pair, qp_state to, connecti
 void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
                               const connection_attributes& a) {
   if (!startable()) return;
-  queue_pair* const pair = owner.find(h);
-  status s = verbs::usable(pair);
-  constexpr std::uint64_t bytes = sizeof a;
-  if (s.ok()) s = owner.refused().check(attribute_id::connection_bytes, a.bytes, bytes, bytes);
+  queue_pair* pair = nullptr;
+  status s = find_queue_pair(owner, h, a.bytes, sizeof a, pair);
   if (!s.ok()) return refuse(owner, s);
   if (!is_transition(pair->qp_state, to, pair->state_unknown))
     return refuse(owner, driver_error::bad_state);
