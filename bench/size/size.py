@@ -78,6 +78,7 @@ PARTS = {
         "hca/src/kinds/replace_memory_region.cpp",
         "firmware_cmds/include/freehca/firmware_cmds/special_qp.hpp",
         "queues/include/freehca/queues/prepared_packet.hpp",
+        "queues/src/cq_named.cpp",
         "queues/src/cq_resize.cpp",
     ],
     "addresses": [

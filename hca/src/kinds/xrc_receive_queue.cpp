@@ -65,13 +65,14 @@ void xrc_receive_queue::strip(verbs& in) {
 
 unsigned xrc_completion_queue::take(queues::work_completion* to, unsigned most) {
   verbs& in = *owner;
-  const unsigned taken =
-      rings.take_named(to, most, [this, &in](std::uint32_t srqn) -> queues::qp_rings* {
-        // The device may name any queue.
-        xrc_receive_queue* const queue =
-            xrc_receive_queue_of(in.shared_receive_queues().find(srqn));
-        return queue != nullptr && queue->cq == this ? &queue->named : nullptr;
-      });
+  const auto named = [](void* self, std::uint32_t srqn) -> queues::qp_rings* {
+    auto& of = *static_cast<xrc_completion_queue*>(self);
+    // The device may name any queue.
+    xrc_receive_queue* const queue =
+        xrc_receive_queue_of(of.owner->shared_receive_queues().find(srqn));
+    return queue != nullptr && queue->cq == &of ? &queue->named : nullptr;
+  };
+  const unsigned taken = rings.take_named(to, most, named, this);
   for (unsigned i = 0; i < taken; ++i) {
     using enum queues::completion_status;
     const queues::work_completion& done = to[i];

@@ -111,11 +111,6 @@ status post_each(queues::sq& to, const queues::address& peer) {
   return to.post(queues::nop{});
 }
 
-/// A function of its own that takes the receives of named queues.
-unsigned take_each(queues::cq& from, queues::work_completion& to, queues::qp_rings& named) {
-  return from.take_named(&to, 1, [&named](std::uint32_t) { return &named; });
-}
-
 /// A function of its own that drains into a sink.
 unsigned drain_each(queues::cq& from, queues::counting& to) {
   return to.drain(from, 1);

@@ -90,19 +90,14 @@ class cq {
       tell_consumer();
     return given;
   }
+  using named_rings = qp_rings* (*)(void* context, std::uint32_t srqn);
   /// Like poll(), for a queue with receives of extended reliable connections (XRC). The entry of
-  /// such a receive names a shared receive queue. named(its number) returns rings whose `shared` is
-  /// that queue, or null if there is no such queue. These rings become work_completion::queue, and
-  /// take the place of those of the queue pair, which may have been destroyed. poll() and look()
-  /// drop these entries. Source: rdma-core providers/mlx4/cq.c (mlx4_parse_cqe).
-  template <class Named>
-  unsigned take_named(work_completion* to, unsigned most, Named&& named) {
-    if (!pending() || most == 0) return 0;
-    const unsigned taken = walk<false>(
-        most, [&to](const auto&... of) { fill(*to++, of...); }, nullptr, named);
-    tell_consumer();
-    return taken;
-  }
+  /// such a receive names a shared receive queue. named(context, its number) returns rings whose
+  /// `shared` is that queue, or null if there is no such queue. These rings become
+  /// work_completion::queue, and take the place of those of the queue pair, which may have been
+  /// destroyed. poll() and look() drop these entries. Source: rdma-core providers/mlx4/cq.c
+  /// (mlx4_parse_cqe).
+  unsigned take_named(work_completion* to, unsigned most, named_rings named, void* context);
   /// Releases the entries of all views that look() has given out.
   [[gnu::always_inline]] void release() {
     if (is_open()) tell_consumer();
@@ -220,10 +215,8 @@ class cq {
   /// last word); see fill(). If `Here` is true, receive(entry, last word, queue pair) takes the
   /// receives, and returns false if there is no such receive. If `Here` is false, a call of
   /// head_of_receive() decodes the receives, because each program with a sink has a copy of walk().
-  /// For `named`, see take_named(). If it is null, there are no receives that name their queue.
-  template <bool Here, class Sink, class Receive, class Named = std::nullptr_t>
-  [[gnu::always_inline]] unsigned walk(unsigned most, Sink&& sink, Receive&& receive,
-                                       Named&& named = nullptr);
+  template <bool Here, class Sink, class Receive>
+  [[gnu::always_inline]] unsigned walk(unsigned most, Sink&& sink, Receive&& receive);
   // The following functions return the head of an entry's completion, or null if the entry names no
   // outstanding request. The head is the slot. If the completion differs from the slot, the head is
   // `changed`.
@@ -332,9 +325,8 @@ class cq {
   layouts::cq_arm requested_ = layouts::cq_arm::none;
 };
 
-template <bool Here, class Sink, class Receive, class Named>
-inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive,
-                         [[maybe_unused]] Named&& named) {
+template <bool Here, class Sink, class Receive>
+inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive) {
   const qp_directory::view queue_pairs = queue_pairs_->look();
   std::byte* entry = at_;           // a local variable, like the next two, to stay in a register
   std::uint64_t lap = lap_ ^ sent;  // makes the top of a send's word 0
@@ -347,13 +339,6 @@ inline unsigned cq::walk(unsigned most, Sink&& sink, Receive&& receive,
   const auto finds_pair = [&]() __attribute__((always_inline)) {
     barrier::dma_load_to_dma_load();
     const std::uint32_t qpn = qpn_of(entry);
-    if constexpr (!std::is_null_pointer_v<std::remove_cvref_t<Named>>) {
-      if (names_its_queue(entry, qpn)) {
-        number = ~std::uint32_t{0};
-        pair = named(srqn_of(entry));
-        return pair != nullptr;
-      }
-    }
     if (qpn == number) [[likely]]
       return true;
     qp_rings* const found = queue_pairs.find(layouts::swap_be(qpn));
