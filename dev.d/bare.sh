@@ -47,11 +47,19 @@ known image "$image" "${images[@]}"
 need script
 # Nothing is built for words that would be refused afterwards.
 tests/bare/boot.py --check "$architecture" "$image" "${words[@]}"
-need build
+need build lwip
 [[ $architecture == x86_64 ]] || need cross
 preset=bare-$architecture
-mapfile -t few < <(few_files_option "build/$preset" ON)
-step "$preset: configure" cmake --preset "$preset" "${few[@]}" || die "CMake fails"
+mapfile -t options < <(few_files_option "build/$preset" ON)
+# The other images do not need lwIP's source.
+if lwip=$(dev.d/lwip.sh); then
+  options+=(-D "FREEHCA_LWIP=$lwip")
+elif [[ $image == web ]]; then
+  die "the image web needs lwIP's source"
+else
+  warn "the image web is not built: lwIP's source cannot be had"
+fi
+step "$preset: configure" cmake --preset "$preset" "${options[@]}" || die "CMake fails"
 step "$preset: build" nice cmake --build --preset "$preset" || die "the images do not build"
 [[ $build_only == no ]] || exit 0
 qemu=$("$FREEHCA_ROOT/dev" qemu "${architecture%%-*}")
