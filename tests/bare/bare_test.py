@@ -16,6 +16,7 @@ import recorder
 import sbsa_cases
 import skeleton_cases
 import tree_cases
+import web_cases
 import x86_cases
 
 # What is tried on some architectures alone.
@@ -26,12 +27,14 @@ def classes(architecture, qemu):
     """One for each machine; failures are tried on the first of an architecture. The images of a
     board take no words and no tree, and the skeleton of one passes nothing."""
     for number, (name, kind) in enumerate(machines.MACHINES[architecture].items()):
-        bases = (cases.Passing,)
+        bases = (cases.Passing, web_cases.Serving)
         if architecture in skeleton_cases.OF:
             bases = skeleton_cases.OF[architecture]
         elif number == 0:
-            failing = () if "-" in architecture else (cases.Failing,)
-            bases = (cases.Passing, *failing, *OWN.get(architecture, ()))
+            more = (cases.Failing, web_cases.Unusual)
+            if "-" in architecture:
+                more = (web_cases.Serving,)
+            bases = (cases.Passing, *more, *OWN.get(architecture, ()))
         yield type(
             f"{architecture}_{name}", (*bases, unittest.TestCase), {"kind": kind, "qemu": qemu}
         )

@@ -39,7 +39,7 @@ def main():
         kinds[name],
         asked.qemu,
         machines.image_file(asked.architecture, asked.image),
-        more or machines.ADAPTER,
+        more or machines.ADAPTERS.get(asked.image, machines.ADAPTER),
         asked.append,
     ).run(lambda _, line: print(line, flush=True), by_hand=sys.stdin.isatty())
     sys.stderr.write(run.errors)

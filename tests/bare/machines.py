@@ -82,6 +82,18 @@ MACHINES = {
 ADAPTER = ("-device", "mlx4,id=hca0")
 
 
+def ethernet_adapter(host_port, *more):
+    """Port 1 is on QEMU's user network, whose TCP connections the host offers as its own:
+    connections to `host_port` of the host go to port 80 of the machine. `more`: properties."""
+    forward = f"user,id=wire,hostfwd=tcp:127.0.0.1:{host_port}-:80"
+    device = ",".join(("mlx4,id=hca0,link1=eth,netdev1=wire", *more))
+    return "-netdev", forward, "-device", device
+
+
+# What ./dev bare boots an image with.
+ADAPTERS = {"web": ethernet_adapter(8080)}
+
+
 def tool(architecture, name):
     """Of the compiler that images of an architecture are built with."""
     return name if architecture == "x86_64" else f"{architecture}-linux-gnu-{name}"
@@ -179,16 +191,21 @@ class Run:
 
     def set(self, name, value):
         """A property of the adapter, while the machine runs."""
+        self.monitor("qom-set", path="/machine/peripheral/hca0", property=name, value=value)
+
+    def get(self, name):
+        return self.monitor("qom-get", path="/machine/peripheral/hca0", property=name)
+
+    def monitor(self, command, **arguments):
+        """A command of QMP; its answer."""
         with socket.socket(socket.AF_UNIX) as monitor:
             monitor.settimeout(30)
             monitor.connect(self.monitor_path)
             with monitor.makefile("rw", encoding="utf-8") as file:
                 file.readline()
-                path = "/machine/peripheral/hca0"
-                arguments = {"path": path, "property": name, "value": value}
                 for request in (
                     {"execute": "qmp_capabilities"},
-                    {"execute": "qom-set", "arguments": arguments},
+                    {"execute": command, "arguments": arguments},
                 ):
                     file.write(json.dumps(request) + "\n")
                     file.flush()
@@ -197,6 +214,7 @@ class Run:
                         answer = json.loads(file.readline())
                     if "error" in answer:
                         raise RuntimeError(f"{request}: {answer['error']['desc']}")
+                return answer["return"]
 
     @property
     def passed(self):

@@ -15,7 +15,10 @@ ARCHIVES = [f"{name}/libfreehca_{name}.a" for name in ("hal", "firmware_cmds", "
 TEXTS = "faces/texts/libfreehca_texts.a"
 # Archives of the port, of an image and of the faces, none of which is the core's: an image need not
 # have them.
-BESIDE = {"libfreehca_device_tree.a", "libfreehca_conformance.a", "libfreehca_texts.a"}
+BESIDE = {
+    *("libfreehca_device_tree.a", "libfreehca_conformance.a", "libfreehca_texts.a"),
+    *("libfreehca_network.a", "libfreehca_lwip.a"),
+}
 # What of a folder's cache decides how its sources are compiled.
 FLAGS = re.compile(
     r"^(CMAKE_(?:BUILD_TYPE|SYSTEM_NAME|SYSTEM_PROCESSOR|TRY_COMPILE_TARGET_TYPE|CXX_COMPILER"

@@ -58,6 +58,8 @@ RULES = {
         CORE + ["firmware_cmds", "queues", "hca", "texts", "conformance", "bare"],
         True,
     ),
+    # The one image with a foreign library: lwIP.
+    "examples/bare/web": (CORE + ["queues", "hca", "network", "texts", "bare"], True),
     "vfio_host": (CORE + ["firmware_cmds", "queues", "hca", "texts", "vfio_host"], False),
     # The tool stands in the uppermost layer, beside the examples.
     "vfio_host/hcactl": (
@@ -171,6 +173,7 @@ QEMU_FOLDERS = (
     "system/",
     "standard-headers/",
 )
+LWIP_FOLDERS = ("lwip/", "netif/", "arch/")
 OPERATING_SYSTEM = re.compile(
     r"^(sys/|linux/|unistd\.h|pthread\.h|fcntl\.h|poll\.h|glib|thread$|mutex$|chrono$)"
 )
@@ -226,6 +229,8 @@ def complaint(path, quote, name):
         if prefix in SEE_THE_C_FACE and owner == "model" and name != "freehca/model/c_api.h":
             return "only the model's C face may be seen from here"
         return None if owner in owners else f"{prefix} may see {', '.join(owners)} only"
+    if name.startswith(LWIP_FOLDERS):
+        return None if prefix == "examples/bare/web" else "only the image web may see lwIP"
     is_qemu = name.startswith(QEMU_FOLDERS)
     if is_qemu and prefix != "qemu/qom":
         return "only qemu/qom may include QEMU's headers"
@@ -318,6 +323,8 @@ def check_the_checker():
         ("hal/targets/bare/a.cpp", "<", "cstring"),
         ("hal/targets/x86_64-bare/a.cpp", "<", "freehca/hca/device.hpp"),
         ("examples/bare/bringup/a.cpp", "<", "vector"),
+        ("examples/bare/bringup/a.cpp", "<", "lwip/tcp.h"),
+        ("examples/bare/web/a.cpp", "<", "string.h"),
         ("ibverbs/files/src/a.cpp", "<", "freehca/hca/device.hpp"),
         ("ibverbs/run/src/a.cpp", "<", "freehca/ibverbs_files/device_facts.hpp"),
         ("ibverbs/face/src/a.cpp", "<", "freehca/in_program/adapter.hpp"),
@@ -340,6 +347,7 @@ def check_the_checker():
         ("qemu/model/src/transport/a.cpp", '"', "link/link_codec.hpp"),
         ("qemu/model/src/ports/a.cpp", '"', "link/infiniband_codec.hpp"),
         ("hca/src/a.cpp", "<", "cstdint"),
+        ("examples/bare/web/a.cpp", "<", "lwip/tcp.h"),
         ("work_requests/src/a.cpp", "<", "freehca/queues/sq.hpp"),
         ("ibverbs/face/src/a.cpp", "<", "freehca/work_requests/send_request.hpp"),
         ("vfio_host/src/a.cpp", "<", "freehca/process_memory/guarded_copy.hpp"),

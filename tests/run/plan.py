@@ -64,17 +64,17 @@ OF_TIER = {
         ["qemu", "host programs", "iPXE images", "sanitized model", "qom", "qom sanitized"],
     ),
     "bare": (
-        ["build", "cross", "preload", "qemu_x86_64", "qemu_aarch64", "qemu_riscv64"],
+        ["build", "cross", "lwip", "preload", "qemu_x86_64", "qemu_aarch64", "qemu_riscv64"],
         ["qemu", "qemu others", "bare images", "bare"],
     ),
     "guest": (
-        ["build", "preload", "qemu_x86_64", "guest", "capture"],
+        ["build", "lwip", "preload", "qemu_x86_64", "guest", "capture"],
         ["guest image", "qemu", "host programs", "bare images x86_64", "guest"],
     ),
     "programs": (["build", "programs", "capture"], ["host programs", "programs"]),
     "long": (
         [
-            *("build", "clang", "cross", "guest", "capture", "programs", "trace"),
+            *("build", "clang", "cross", "lwip", "guest", "capture", "programs", "trace"),
             *("preload", "qemu_x86_64", "qemu_aarch64", "qemu_riscv64"),
         ],
         [
