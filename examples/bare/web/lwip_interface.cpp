@@ -7,7 +7,6 @@
 #include <lwip/timeouts.h>
 
 #include <freehca/bare/machine.hpp>
-#include <freehca/hal/cache.hpp>
 
 #include "bring_up.hpp"
 
@@ -16,7 +15,6 @@ namespace freehca::bare::web {
 namespace {
 
 constexpr unsigned log_page = 12;
-constexpr std::size_t most_frame = network::interface::least_buffer_bytes(default_ethernet_mtu);
 constexpr std::uint64_t change_limit = clock::seconds(10);
 
 /// The protocols of a frame that the adapter has checksums for.
@@ -42,7 +40,6 @@ status lwip_interface::up(verbs& objects, unsigned port, const dma_region& memor
   setup.memory = memory.host;
   setup.memory_bytes = memory.bytes;
   setup.pages = page_list(memory, log_page);
-  cache::clean(memory.host, network::interface::receive_bytes(shape));
   network::interface_operation change;
   change.set_deadline(clock::after(machine::now(), change_limit));
   change.up(nic_, objects, setup);
@@ -90,7 +87,6 @@ void lwip_interface::receive() {
   const unsigned count = nic_.receive(0, got, batch);
   for (unsigned i = 0; i < count; ++i) {
     const network::received_buffer& frame = got[i];
-    cache::invalidate(frame.at, frame.length);
     const auto offset = static_cast<std::size_t>(frame.at - memory_.host);
     arrival& a = arrivals_[offset / shape.buffer_bytes];
     a.at = frame.at;
@@ -113,11 +109,10 @@ void lwip_interface::free_arrival(pbuf* frame) {
   a.owner->returned_[a.owner->returned_count_++].at = a.at;
 }
 
-/// Gives the ring the buffers that lwIP has freed. lwIP may have written an answer into them.
+/// Gives the ring the buffers that lwIP has freed.
 status lwip_interface::release() {
   const unsigned count = returned_count_;
   returned_count_ = 0;
-  for (unsigned i = 0; i < count; ++i) cache::clean(returned_[i].at, most_frame);
   return nic_.release(0, returned_, count);
 }
 
@@ -136,7 +131,6 @@ unsigned lwip_interface::list(const pbuf* frame, queues::data_entry* to) const {
     const auto* const at = static_cast<const std::byte*>(p->payload);
     if (p->len == 0) continue;
     if (count == shape.pieces || at < memory_.host || at >= memory_.host + memory_.bytes) return 0;
-    cache::clean(at, p->len);
     to[count++] = nic_.entry(at, p->len);
   }
   return count;
