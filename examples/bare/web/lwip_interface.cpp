@@ -15,6 +15,9 @@ namespace freehca::bare::web {
 namespace {
 
 constexpr unsigned log_page = 12;
+// A turn takes microseconds, lwIP's timers have steps of 250 ms, and a clock can be a register of a
+// slow device.
+constexpr unsigned turns_of_a_timer = 64;
 constexpr std::uint64_t change_limit = clock::seconds(10);
 
 /// The protocols of a frame that the adapter has checksums for.
@@ -78,7 +81,7 @@ status lwip_interface::turn() {
   }
   receive();
   reap();
-  sys_check_timeouts();
+  if (++turns_ % turns_of_a_timer == 0) sys_check_timeouts();
   return release();
 }
 

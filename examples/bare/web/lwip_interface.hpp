@@ -85,6 +85,7 @@ class lwip_interface {
   network::interface nic_;
   netif netif_{};
   bool link_ = false;
+  unsigned turns_ = 0;
   counters counters_;
   arrival arrivals_[shape.receives];
   network::received_buffer returned_[shape.receives];  // freed by lwIP, not yet released

@@ -27,6 +27,8 @@ using web::lwip_interface;
 
 constexpr std::size_t memory_bytes = lwip_interface::own_bytes + web::page_bytes;
 constexpr std::uint16_t http_port = 80;
+// The serial line is a slow device, and keeps 16 characters.
+constexpr unsigned turns_of_a_character = 64;
 
 constexpr budget size_of_device() {
   budget b = size_of_a_small_device();
@@ -109,10 +111,10 @@ void write_facts(void* context, text_writer& to) {
 /// Runs until the user types "end", or until the adapter fails.
 status serve(machinery& m) {
   typed_line typed;
-  for (;;) {
+  for (unsigned turn = 0;; ++turn) {
     FREEHCA_TRY(m.network.turn());
     char c = 0;
-    if (machine::get(&c) && typed.take(c)) {
+    if (turn % turns_of_a_character == 0 && machine::get(&c) && typed.take(c)) {
       if (words(typed.text()).take("end")) return {};
       line("REFUSED") << "type end";
     }
