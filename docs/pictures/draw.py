@@ -78,12 +78,7 @@ ROOMS = {
     "interfaces": (["faces/interfaces"], "by name and version", 9.75, 0.9),
     "network": (["network"], "an Ethernet interface", 1, 1),
     "hca: kinds": (
-        [
-            *(f"{HCA}/kinds", f"{HCA}/every_kind.hpp", "hca/src/kinds"),
-            # Frames and rules of steering name queue pairs.
-            *(f"{HCA}/ethernet/promiscuous_mode.hpp", "hca/src/ethernet/promiscuous_mode.cpp"),
-            "hca/src/device_managed_steering.cpp",
-        ],
+        [f"{HCA}/kinds", f"{HCA}/every_kind.hpp", "hca/src/kinds"],
         *("one file for each kind of object", 2, 2),
     ),
     "hca: objects": (

@@ -31,10 +31,10 @@
 #include <freehca/queues/frame_requests.hpp>
 #include <freehca/queues/received_frame.hpp>
 
-#include <freehca/hca/ethernet/promiscuous_mode.hpp>
 #include <freehca/hca/ethernet/set_ethernet_port.hpp>
 #include <freehca/hca/kinds/flow_rule.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
+#include <freehca/hca/kinds/promiscuous_mode.hpp>
 #include <freehca/hca/kinds/raw_ethernet_queue_pair.hpp>
 #include <freehca/hca/kinds/rss_queue_pair.hpp>
 #include <freehca/hca/port_operation.hpp>
