@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/port_counters.hpp>
 
+#include <freehca/hal/fields.hpp>
+
 namespace freehca {
 
 using layouts::pma_attribute;
@@ -49,16 +51,20 @@ void port_counters_query::answered(stepper& self, status outcome) noexcept {
 infiniband_counters port_counters_query::counters() const {
   using narrow = layouts::port_counters;
   using wide = layouts::port_counters_ext;
-  const std::byte* const from = mad_.output.bytes_of<&pma_mad::data>();
-  if (static_cast<pma_attribute>(mad_.input.get<&pma_port_mad::attribute_id>()) ==
-      pma_attribute::port_counters_ext) {
-    const auto c = layouts::image<wide>::from_bytes(from);
-    return {c.get<&wide::xmit_data>(), c.get<&wide::rcv_data>(), c.get<&wide::xmit_packets>(),
-            c.get<&wide::rcv_packets>(), true};
-  }
-  const auto c = layouts::image<narrow>::from_bytes(from);
-  return {c.get<&narrow::xmit_data>(), c.get<&narrow::rcv_data>(), c.get<&narrow::xmit_packets>(),
-          c.get<&narrow::rcv_packets>(), false};
+#define FREEHCA_ROW(member, table) FREEHCA_FIELD(infiniband_counters, member, &table::member)
+  static constexpr auto of_32_bits =
+      fields_of<narrow>(FREEHCA_ROW(xmit_data, narrow), FREEHCA_ROW(rcv_data, narrow),
+                        FREEHCA_ROW(xmit_packets, narrow), FREEHCA_ROW(rcv_packets, narrow));
+  static constexpr auto of_64_bits =
+      fields_of<wide>(FREEHCA_ROW(xmit_data, wide), FREEHCA_ROW(rcv_data, wide),
+                      FREEHCA_ROW(xmit_packets, wide), FREEHCA_ROW(rcv_packets, wide));
+#undef FREEHCA_ROW
+  infiniband_counters to;
+  to.wide = static_cast<pma_attribute>(mad_.input.get<&pma_port_mad::attribute_id>()) ==
+            pma_attribute::port_counters_ext;
+  load_fields(to.wide ? of_64_bits.rows : of_32_bits.rows, 4,
+              mad_.output.bytes_of<&pma_mad::data>(), &to);
+  return to;
 }
 
 }  // namespace freehca

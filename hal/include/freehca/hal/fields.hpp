@@ -29,8 +29,9 @@ struct refused_attribute {
   attribute_id what{};
   std::uint64_t value = 0, limit = 0;
 
-  /// Returns driver_error::bad_argument.
-  status refuse(attribute_id attribute, std::uint64_t its_value, std::uint64_t its_limit) {
+  /// Returns driver_error::bad_argument. Not inline: every check would repeat the code.
+  [[gnu::noinline]] status refuse(attribute_id attribute, std::uint64_t its_value,
+                                  std::uint64_t its_limit) {
     *this = {attribute, its_value, its_limit};
     return driver_error::bad_argument;
   }
@@ -110,12 +111,18 @@ consteval auto fields_of(detail::typed_field_row<S, Table, IsPower>... rows) {
   return detail::field_table<S, L, (IsPower || ...), sizeof...(rows)>{{rows...}};
 }
 
+/// Copies `count` fields of the structure at `from` to the members of the struct at `to`.
+inline void load_fields(const field_row* rows, std::uint32_t count, const std::byte* from,
+                        void* to) {
+  static_cast<void>(detail::copy_fields(rows, count, static_cast<std::byte*>(to),
+                                        const_cast<std::byte*>(from), nullptr));
+}
+
 /// Copies the fields to the members. The other members keep their values.
 template <class S, class L, bool HasPowers, std::uint32_t N>
 void load(const detail::field_table<S, L, HasPowers, N>& table, const layouts::image<L>& from,
           S& to) {
-  static_cast<void>(detail::copy_fields(table.rows, N, reinterpret_cast<std::byte*>(&to),
-                                        const_cast<std::byte*>(from.data()), nullptr));
+  load_fields(table.rows, N, from.data(), &to);
 }
 
 /// Copies the members of `count` rows to the fields. Refuses a member whose value its field cannot
