@@ -206,8 +206,8 @@ status create_flow_rule::write(verbs& owner, const flow_rule_attributes& a, std:
   return {};
 }
 
-void create_flow_rule::start(verbs& owner, const flow_rule_attributes& a) {
-  if (!startable()) return;
+void create_flow_rule::start_creation(verbs& owner, const kind& what,
+                                      const flow_rule_attributes& a) {
   made_ = {};
   queue_pair* const pair = owner.find(a.pair);
   status s = owner.is_control_owner() && owner.adapter().steers_by_rules()
@@ -215,7 +215,7 @@ void create_flow_rule::start(verbs& owner, const flow_rule_attributes& a) {
                  : driver_error::unsupported;
   if (s.ok()) s = write(owner, a, pair->number);
   if (!s.ok()) return refuse(owner, s);
-  const result<object_record*> taken = owner.take(kind_of<flow_rule>);
+  const result<object_record*> taken = owner.take(what);
   if (!taken.ok()) return refuse(owner, taken.error());
   auto& rule = static_cast<flow_rule&>(*taken.value());
   rule.use(*pair);

@@ -164,11 +164,14 @@ class create_flow_rule : public flow_rule_change {
   create_flow_rule() = default;
   ~create_flow_rule() { drop(); }
 
-  void start(verbs& owner, const flow_rule_attributes& attributes);
+  void start(verbs& owner, const flow_rule_attributes& attributes) {
+    if (startable()) start_creation(owner, kind_of<flow_rule>, attributes);
+  }
   /// The handle of the rule. Valid once the operation is done with the outcome ok.
   flow_rule_handle made() const { return made_; }
 
  private:
+  void start_creation(verbs& owner, const kind& what, const flow_rule_attributes& a);
   status write(verbs& owner, const flow_rule_attributes& a, std::uint32_t qpn);
 };
 
