@@ -74,9 +74,9 @@ class joint {
   /// Moves the frames that wait, at most a batch of each ring. Returns false if there was none.
   bool turn() {
     bool moved = false;
-    std::uint64_t sent[batch];
-    while (const unsigned n = nic_.reap(0, sent, batch))
-      for (unsigned i = 0; i < n; ++i) free_.push_back(static_cast<std::uint32_t>(sent[i]));
+    std::uint64_t done[batch];
+    while (const unsigned n = nic_.reap(0, done, batch))
+      for (unsigned i = 0; i < n; ++i) free_.push_back(static_cast<std::uint32_t>(done[i]));
     for (unsigned ring = 0; ring < nic_.setup().receive_rings; ++ring) moved |= receive(ring);
     return send() || moved;
   }

@@ -2,18 +2,13 @@
 // Copyright the freehca authors
 #include <freehca/hca/kinds/packet_counter.hpp>
 
+#include "queue_pair_context.hpp"
+
 namespace freehca {
 
 using namespace layouts;
 
 namespace {
-
-/// Returns the number of counters. The last one is the sink.
-std::uint32_t counters_of(const capabilities& can) {
-  return can.has(dev_cap_flag::counters)
-             ? static_cast<std::uint32_t>(can.raw.get<&query_dev_cap::max_counters>())
-             : 0;
-}
 
 constexpr auto count_fields = fields_of<interface_counter>(
     FREEHCA_FIELD(packet_counts, rx_frames, &interface_counter::rx_frames),

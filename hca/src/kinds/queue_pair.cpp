@@ -25,8 +25,9 @@ status shape(queue_pair& pair, const queue_pair_attributes& a, verbs& in) {
   refused_attribute& note = in.refused();
   FREEHCA_TRY(note.check(id::gather, a.gather, can.most_gather));
   FREEHCA_TRY(note.check(id::scatter, a.scatter, can.most_scatter < 128 ? can.most_scatter : 128));
-  const std::size_t least = queues::least_wqe_bytes(opcodes_for(a, service, can));
+  std::size_t least = queues::least_wqe_bytes(opcodes_for(a, service, can));
   if (a.masked_atomics && least == queues::atomic_wqe_bytes) return driver_error::unsupported;
+  if (least < service.least_wqe_bytes) least = service.least_wqe_bytes;
   const std::size_t longest =
       queues::wqe_bytes_for(a.gather, a.inline_bytes, service.header_bytes, least);
   const std::size_t most_bytes = can.most_qp_wqe_bytes_sq < queues::most_wqe_bytes
@@ -66,25 +67,22 @@ std::uint64_t opcodes_of(const queue_pair_service& service, const capabilities& 
 }
 
 status queue_pair::plan(verbs& in, const attributes& a, creation<creating>&) {
-  service = service_of(a.service);
+  return plan(in, a, service_of(a.service));
+}
+
+status queue_pair::plan(verbs& in, const attributes& a, const queue_pair_service* of) {
+  service = of;
   if (service == nullptr) return driver_error::unsupported;
   protection_domain* const pd = in.find(a.pd);
   completion_queue* const sends = in.find(a.send_cq);
   completion_queue* const receives = in.find(a.receive_cq);
   shared_receive_queue* const srq = in.find(a.shared);
-  for (const object_record* needed :
-       {static_cast<object_record*>(pd), static_cast<object_record*>(sends),
-        static_cast<object_record*>(receives)})
-    FREEHCA_TRY(verbs::usable(needed));
-  if (a.shared) {
-    FREEHCA_TRY(verbs::usable(srq));
-    FREEHCA_TRY(in.refused().check(attribute_id::receives, a.receives, 0));
-  }
+  object_record* const needed[] = {pd, sends, receives, srq};
+  const unsigned count = a.shared ? 4 : 3;
+  for (unsigned i = 0; i < count; ++i) FREEHCA_TRY(verbs::usable(needed[i]));
+  if (a.shared) FREEHCA_TRY(in.refused().check(attribute_id::receives, a.receives, 0));
   FREEHCA_TRY(shape(*this, a, in));
-  use(*pd);
-  use(*sends);
-  use(*receives);
-  if (srq != nullptr) use(*srq);
+  for (unsigned i = 0; i < count; ++i) use(*needed[i]);
   domain = pd;
   send_cq = sends;
   receive_cq = receives;

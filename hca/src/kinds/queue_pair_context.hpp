@@ -19,11 +19,13 @@ status find_queue_pair(verbs& in, qp_handle which, std::uint32_t bytes, std::uin
 status take_reads(verbs& in, std::uint32_t written, std::uint32_t& as_responder,
                   std::uint32_t& as_requester);
 
+/// Returns the number of counters for packets, 0 if the device has none.
+std::uint32_t counters_of(const capabilities& can);
+
 /// Returns the index of the last counter, which is the sink. Queue pairs without a counter of their
-/// own use it (Linux 6.1 MLX4_SINK_COUNTER_INDEX).
+/// own use it (Linux 6.1 MLX4_SINK_COUNTER_INDEX). 0xff: the device has no counters.
 inline unsigned sink_counter(const capabilities& can) {
-  const auto counters = static_cast<unsigned>(can.raw.get<&layouts::query_dev_cap::max_counters>());
-  return can.has(layouts::dev_cap_flag::counters) && counters != 0 ? (counters - 1) & 0xff : 0xff;
+  return (counters_of(can) - 1) & 0xff;
 }
 
 }  // namespace freehca

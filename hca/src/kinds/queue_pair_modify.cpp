@@ -81,6 +81,12 @@ const queue_pair_service queue_pair_services[] = {
             {FREEHCA_ROWS(send_psn, send_psn), 0}}}};
 #undef FREEHCA_ROWS
 
+std::uint32_t counters_of(const capabilities& can) {
+  return can.has(dev_cap_flag::counters)
+             ? static_cast<std::uint32_t>(can.raw.get<&query_dev_cap::max_counters>())
+             : 0;
+}
+
 image<qpc> queue_pair_context(const queue_pair& pair, qp_state to) {
   image<qpc> c;
   c.set<&qpc::state>(to)
@@ -162,11 +168,11 @@ status set_path(image<qpc>& c, attributes& a, bool has_peer, verbs& owner) {
   return {};
 }
 
-/// Writes the mailbox of a transition to INIT, RTR or RTS. Errors: driver_error::bad_argument (the
-/// device or the IBTA specification does not have the value of an attribute, or the path is refused
-/// by check_port() or write_path()).
-status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
-                     image<qp_mailbox>& mailbox) {
+/// Adds the attributes to the context of a transition to INIT, RTR or RTS. Errors:
+/// driver_error::bad_argument (the device or the IBTA specification does not have the value of an
+/// attribute, or the path is refused by check_port() or write_path()).
+status write_context(const queue_pair& pair, qp_state to, attributes& a, image<qpc>& c,
+                     std::uint32_t& optional) {
   verbs& owner = *pair.owner;
   const queue_pair_transition& how = pair.service->to[static_cast<unsigned>(to) - 1];
   FREEHCA_TRY(check_port(owner, a.address));
@@ -175,14 +181,13 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
   if ((frames || pair.service->path != nullptr) && write != pair.service->path)
     return owner.refused().refuse(attribute_id::link_layer, 0, 0);
   const bool has_peer = (how.optional_fields & qp_optpar::primary_path) != 0;
-  image<qpc> c = queue_pair_context(pair, to);
   // If the responder has no resources for reads and atomics, these are not permitted (Linux 6.1
   // to_mlx4_access_flags).
   if (a.reads_as_responder == 0) a.remote_read = a.remote_atomic = false;
   FREEHCA_TRY(take_reads(owner, how.optional_fields, a.reads_as_responder, a.reads_as_requester));
   if (to == qp_state::rtr) FREEHCA_TRY(set_path(c, a, has_peer, owner));
   // As in Linux 6.1 (hw/mlx4/qp.c __mlx4_ib_modify_qp): only a named counter is an optional field.
-  std::uint32_t optional = how.optional_fields;
+  optional = how.optional_fields;
   if (const unsigned sink = sink_counter(owner.adapter().capabilities()); a.counter == 0xff)
     a.counter = static_cast<std::uint8_t>(sink);
   else if (a.counter >= sink) return owner.refused().refuse(attribute_id::counter, a.counter, sink);
@@ -192,9 +197,6 @@ status write_mailbox(const queue_pair& pair, qp_state to, attributes a,
   FREEHCA_TRY(store(connection_fields, a, c, owner.refused(), how.first, how.count));
   if (write != nullptr)
     optional |= write->transition(owner, *a.address.roce(), to, has_peer, pair.number, c);
-  mailbox = {};
-  mailbox.set<&qp_mailbox::opt_param_mask>(optional);
-  mailbox.set_bytes<&qp_mailbox::context>(c.data());
   return {};
 }
 
@@ -205,9 +207,9 @@ bool is_transition(qp_state from, qp_state to, bool unknown) {
          static_cast<unsigned>(from) + 1 == static_cast<unsigned>(to);
 }
 
-/// Returns the attributes of a transition. The transition to INIT stores its attributes in the
-/// queue pair. Later transitions get the stored values.
-connection_attributes with_those_of_init(queue_pair& pair, qp_state to, connection_attributes a) {
+/// The transition to INIT stores its attributes in the queue pair. Later transitions get the stored
+/// values.
+void keep_those_of_init(queue_pair& pair, qp_state to, attributes& a) {
   const auto copy = [](const auto& from, auto& into) {
     into.pkey_index = from.pkey_index;
     into.remote_read = from.remote_read;
@@ -216,10 +218,24 @@ connection_attributes with_those_of_init(queue_pair& pair, qp_state to, connecti
   };
   if (to == qp_state::init) copy(a, pair);
   else copy(pair, a);
-  return a;
 }
 
 }  // namespace
+
+void modify_queue_pair::send(queue_pair& pair, qp_state to, const image<qpc>& context,
+                             std::uint32_t optional_fields) {
+  to_ = to;
+  transition_.restart();
+  // The opcodes follow each other, as the states do.
+  constexpr auto first = static_cast<unsigned>(opcode::rst2init_qp);
+  static_assert(first + 1 == static_cast<unsigned>(opcode::init2rtr_qp) &&
+                first + 2 == static_cast<unsigned>(opcode::rtr2rts_qp));
+  transition_.aim(static_cast<opcode>(first + static_cast<unsigned>(to) - 1), pair.number);
+  transition_.input = {};
+  transition_.input.set<&qp_mailbox::opt_param_mask>(optional_fields)
+      .set_bytes<&qp_mailbox::context>(context.data());
+  start_command(pair, step::modify, transition_, &finished);
+}
 
 void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
                               const connection_attributes& a) {
@@ -250,12 +266,13 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
     plain_.request.lane = lane::bulk;
     return start_command(*pair, step::modify, plain_, &finished);
   }
-  transition_.restart();
-  constexpr opcode commands[] = {opcode::rst2init_qp, opcode::init2rtr_qp, opcode::rtr2rts_qp};
-  transition_.aim(commands[static_cast<unsigned>(to) - 1], pair->number);
-  s = write_mailbox(*pair, to, with_those_of_init(*pair, to, a), transition_.input);
+  image<qpc> c = queue_pair_context(*pair, to);
+  std::uint32_t optional = 0;
+  connection_attributes values = a;
+  keep_those_of_init(*pair, to, values);
+  s = write_context(*pair, to, values, c, optional);
   if (!s.ok()) return refuse(owner, s);
-  start_command(*pair, step::modify, transition_, &finished);
+  send(*pair, to, c, optional);
 }
 
 void modify_queue_pair::finished(object_operation& op, status outcome) noexcept {

@@ -24,47 +24,14 @@ status check_table(verbs& in, std::uint32_t count) {
                     1u << can.get<&query_dev_cap::log_max_rss_tbl_sz>(), 1);
 }
 
-status refuse_vector(verbs& in, const roce_path&, bool, image<address_vector>&) {
-  return in.refused().refuse(attribute_id::link_layer, 0, 0);
-}
-status leave_path(verbs&, const roce_path&, bool, image<address_path>&) {
-  return {};
-}
-
-/// Writes the path, and for the transition to INIT of an RSS queue pair its parameters, which stand
-/// over the end of the path. The fields are set as in Linux (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp,
-/// fill_qp_rss_context; mlx4/en_resources.c mlx4_en_fill_qp_context).
-std::uint32_t write_frame_context(verbs& in, const roce_path& path, qp_state to, bool,
-                                  std::uint32_t number, image<qpc>& c) {
-  constexpr ib_mtu no_limit{7};
-  c.set<&primary_path::sched_queue>(sched_queue_ethernet(path.port, 0))
-      .set<&primary_path::link_type>(path_link::ethernet);
-  c.set<&qpc::mtu>(no_limit).set<&qpc::msg_max>(31);
-  c.set<&qpc::vsd>(true);  // VLAN tags stay in the frame
-  const auto* const pair = static_cast<const queue_object*>(in.queue_pairs().find(number)->owner);
-  if (to != qp_state::init || pair->what->identity != &identity_of<rss_queue_pair>) return 0;
-  c.set<&qpc::rss>(true);
-  __builtin_memcpy(c.data() + rss_context_offset,
-                   static_cast<const rss_queue_pair*>(pair)->spreading.data(), rss_context::bytes);
-  return 0;
-}
-
-constexpr roce_functions write_frames{&refuse_vector, &leave_path, &write_frame_context, nullptr};
-
 constexpr queue_pair_service frames_service{.code = qp_service::mlx,
                                             .header_bytes = 0,
                                             .most_message_bytes = 0,
                                             .opcodes = 0,
                                             .to = {},
-                                            .path = &write_frames};
+                                            .path = &write_raw_ethernet};
 
 }  // namespace
-
-address_attributes frames_of(unsigned port) {
-  roce_path path;
-  path.port = port;
-  return {path, write_frames};
-}
 
 status receive_queue_range::build(verbs& in, const attributes& a) {
   if (!in.is_control_owner()) return driver_error::unsupported;
@@ -85,12 +52,11 @@ void receive_queue_range::strip(verbs& in) {
   left = 0;
 }
 
-status receive_work_queue::plan(verbs& in, const attributes& a, creation<creating>& to) {
+status receive_work_queue::plan(verbs& in, const attributes& a, creation<creating>&) {
   receive_queue_range* const from = in.find(a.range);
   FREEHCA_TRY(verbs::usable(from));
   if (a.queue.shared) return driver_error::unsupported;
-  FREEHCA_TRY(queue_pair::plan(in, a.queue, to));
-  service = &frames_service;
+  FREEHCA_TRY(queue_pair::plan(in, a.queue, &frames_service));
   if (from->left == 0) return status(driver_error::no_resource, from->facts.item);
   use(*from);
   device_number = from->next++;
@@ -98,7 +64,7 @@ status receive_work_queue::plan(verbs& in, const attributes& a, creation<creatin
   return {};
 }
 
-status rss_queue_pair::plan(verbs& in, const attributes& a, creation<creating>& to) {
+status rss_queue_pair::plan(verbs& in, const attributes& a, creation<creating>&) {
   using r = rss_context;
   refused_attribute& note = in.refused();
   const capabilities& can = in.adapter().capabilities();
@@ -119,9 +85,8 @@ status rss_queue_pair::plan(verbs& in, const attributes& a, creation<creating>& 
                  needed = ((ports | h << 4) & rss_headers::ipv4) |
                           ((ports | h << 3) & rss_headers::ipv6);
   if ((needed & ~h) != 0 || h > 0x3f) return note.refuse(attribute_id::hash_headers, h, h);
-  FREEHCA_TRY(queue_pair::plan(in, a.queue, to));
-  service = &frames_service;
-
+  FREEHCA_TRY(queue_pair::plan(in, a.queue, &frames_service));
+  rss = &spreading;
   receive_work_queue** place = &first;
   for (std::uint32_t number_of_first = 0; count < a.count; ++count) {
     receive_work_queue* const queue = in.find(a.table[count]);
@@ -134,19 +99,14 @@ status rss_queue_pair::plan(verbs& in, const attributes& a, creation<creating>& 
     ++queue->users;
   }
   const std::uint32_t base = first->number;
-  const auto hashes = [h](std::uint8_t header) { return (h & header) != 0; };
   spreading = {};
   spreading.set<&r::log_size>(bit_width(count) - 1)
       .set<&r::base_qpn>(base)
       .set<&r::default_qpn>(base + a.default_queue)
       .set<&r::hash>(a.hash)
-      .set<&r::ipv4>(hashes(rss_headers::ipv4))
-      .set<&r::tcp_ipv4>(hashes(rss_headers::tcp_ipv4))
-      .set<&r::ipv6>(hashes(rss_headers::ipv6))
-      .set<&r::tcp_ipv6>(hashes(rss_headers::tcp_ipv6))
-      .set<&r::udp_ipv4>(hashes(rss_headers::udp_ipv4))
-      .set<&r::udp_ipv6>(hashes(rss_headers::udp_ipv6))
       .set<&r::base_qpn_udp>(udp ? base : 0);
+  // The bits of rss_headers are those of the context.
+  spreading.data()[row_of<&r::udp_ipv6>.offset + 3] = static_cast<std::byte>(a.headers);
   if (toeplitz) spreading.set_bytes<&r::key>(reinterpret_cast<const std::byte*>(a.key));
   return {};
 }

@@ -54,17 +54,10 @@ struct frame_needs {
 
 raw_ethernet_attributes attributes_of(ibv_pd* pd, const ibv_qp_init_attr& from,
                                       const frame_needs& needs) {
-  const queue_pair_attributes same = attributes_of(pd, from, layouts::qp_service::uc);
-  return {.pd = same.pd,
-          .send_cq = same.send_cq,
-          .receive_cq = same.receive_cq,
-          .sends = same.sends,
-          .receives = same.receives,
-          .gather = same.gather,
-          .scatter = same.scatter,
-          .inline_bytes = same.inline_bytes,
-          .header_bytes = needs.header_bytes,
-          .keep_check_sequence = needs.keeps_check_sequence};
+  raw_ethernet_attributes to{attributes_of(pd, from, layouts::qp_service::uc)};
+  to.header_bytes = needs.header_bytes;
+  to.keep_check_sequence = needs.keeps_check_sequence;
+  return to;
 }
 
 /// What the rings have room for, at least what was asked for.

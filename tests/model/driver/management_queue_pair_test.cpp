@@ -59,13 +59,13 @@ struct agent_of {
     return rig.await(op);
   }
   management_queue_pair_attributes attributes(std::uint32_t qp) const {
-    return {.special = special,
-            .qp = qp,
-            .pd = domain,
-            .send_cq = completions,
-            .receive_cq = completions,
-            .sends = 4,
-            .receives = 4};
+    return {{.pd = domain,
+             .send_cq = completions,
+             .receive_cq = completions,
+             .sends = 4,
+             .receives = 4},
+            special,
+            qp};
   }
   status create(management_qp_handle& made, const management_queue_pair_attributes& a) {
     create_management_queue_pair op;

@@ -107,14 +107,14 @@ class raw_ethernet : public ::testing::Test {
   }
 
   raw_ethernet_attributes shape() const {
-    return {.pd = domain,
-            .send_cq = completion,
-            .receive_cq = completion,
-            .sends = 8,
-            .receives = 8,
-            .gather = 4,
-            .scatter = 2,
-            .inline_bytes = 200};
+    return {{.pd = domain,
+             .send_cq = completion,
+             .receive_cq = completion,
+             .sends = 8,
+             .receives = 8,
+             .gather = 4,
+             .scatter = 2,
+             .inline_bytes = 200}};
   }
   status create(const raw_ethernet_attributes& a) {
     create_raw_ethernet_queue_pair op;
@@ -712,7 +712,7 @@ TEST_F(raw_ethernet, paths_that_it_does_not_have_are_refused) {
   // An address handle has no such path.
   const auto made =
       rig.objects.create<address_handle>({.pd = domain, .address = raw_ethernet_path{.port = 1}});
-  expect(made.error(), attribute_id::dmac);
+  expect(made.error(), attribute_id::link_layer);
 }
 
 TEST_F(raw_ethernet, attributes_that_it_cannot_have_are_refused) {
@@ -733,7 +733,7 @@ TEST_F(raw_ethernet, attributes_that_it_cannot_have_are_refused) {
   a.send_cq = {};
   EXPECT_TRUE(create(a).is(driver_error::stale_handle));
   // The smallest queue pair, and the longest headers.
-  ASSERT_TRUE(create({.pd = domain, .send_cq = completion, .receive_cq = completion}).ok());
+  ASSERT_TRUE(create({{.pd = domain, .send_cq = completion, .receive_cq = completion}}).ok());
   ASSERT_TRUE(destroy(pair).ok());
   a = shape();
   a.gather = 1;

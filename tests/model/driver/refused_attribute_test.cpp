@@ -98,12 +98,8 @@ void refused_attribute_test::refuse_management() {
   create_special_queue_pairs numbers;
   numbers.start(rig.objects, {});
   ASSERT_TRUE(rig.await(numbers).ok());
-  management_queue_pair_attributes a{.special = numbers.made(),
-                                     .qp = 2,
-                                     .pd = domain,
-                                     .send_cq = cq.made(),
-                                     .receive_cq = cq.made(),
-                                     .sends = 1};
+  management_queue_pair_attributes a{
+      {.pd = domain, .send_cq = cq.made(), .receive_cq = cq.made(), .sends = 1}, numbers.made(), 2};
   expect(outcome<management_queue_pair>(a), id::special_qp, 2, layouts::qp1_gsi);
   a.qp = layouts::qp0_smi;
   create_management_queue_pair pair;

@@ -50,8 +50,8 @@ struct roce_path {
   gid dgid{};                      ///< destination GID; of an IPv4 address: gid_of_ipv4()
 };
 
-/// The port of a raw_ethernet_queue_pair, which has no path to a peer. This structure is for
-/// transitions of such queue pairs alone.
+/// The port of a queue pair of frames (frame_queue_pair), which has no path to a peer. This
+/// structure is for transitions of such queue pairs alone.
 struct raw_ethernet_path {
   static constexpr std::uint8_t of_the_request = 0xff;
   unsigned port = 1;
@@ -82,7 +82,7 @@ struct roce_functions {
 extern const roce_functions write_roce, write_raw_ethernet;
 
 /// The path to the peer: an infiniband_path or a roce_path. It must be of the port's link layer. Of
-/// a raw Ethernet queue pair, it is a raw_ethernet_path.
+/// a queue pair of frames, it is a raw_ethernet_path.
 class address_attributes {
  public:
   constexpr address_attributes(const infiniband_path& path = {}) : infiniband_(path) {}

@@ -44,15 +44,11 @@ using special_qps_handle = handle<special_queue_pairs>;
 using create_special_queue_pairs = create_object<special_queue_pairs>;
 using destroy_special_queue_pairs = destroy_object<special_queue_pairs>;
 
-struct management_queue_pair_attributes {
+/// `service` is not read, and the queue pair has a receive queue of its own.
+struct management_queue_pair_attributes : queue_pair_attributes {
   special_qps_handle special{};
   std::uint32_t qp = layouts::qp1_gsi;  ///< or qp0_smi, which only InfiniBand ports have
   unsigned port = 1;
-  pd_handle pd{};
-  cq_handle send_cq{}, receive_cq{};
-  std::uint32_t sends = 0, receives = 0;  ///< as in queue_pair_attributes
-  unsigned scatter = 1;                   ///< most data entries of one receive
-  void* cookie = nullptr;
 };
 
 /// QP0 or QP1 of a port. It receives like a datagram queue pair: a GRH or 40 unused bytes precede
@@ -62,12 +58,7 @@ struct management_queue_pair_attributes {
 struct management_queue_pair : queue_pair {
   using attributes = management_queue_pair_attributes;
   using stands_in_for = queue_pair;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = queue_pair::facts;
-    f.name = "management queue pair";
-    f.item = 0x65;
-    return f;
-  }();
+  static constexpr kind_facts facts = facts_like(queue_pair::facts, "management queue pair", 0x65);
 
   /// Errors besides those of queue_pair: driver_error::bad_argument (attribute_id::port,
   /// ::special_qp), ::busy (the queue pair exists already).
@@ -76,9 +67,6 @@ struct management_queue_pair : queue_pair {
 
   std::uint8_t port = 1;
   bool is_smi = false;  ///< QP0
-
- private:
-  queue_pair_service own_;  // that of datagrams, changed
 };
 
 using management_qp_handle = handle<management_queue_pair>;

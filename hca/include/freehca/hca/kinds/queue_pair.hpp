@@ -90,7 +90,7 @@ struct queue_pair : queue_object {
   bool remote_read = false, remote_write = false, remote_atomic = false;
   layouts::qp_state moving_to = layouts::qp_state::reset;  ///< the last transition's target
 
-  status plan(verbs& in, const attributes& a, creation<creating>& to);
+  status plan(verbs& in, const attributes& a, creation<creating>&);
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
   void suspend();
@@ -103,6 +103,11 @@ struct queue_pair : queue_object {
   void end_requests(verbs& in, status why);
   /// Drops the completions of this queue pair that were not polled.
   void forget_completions();
+
+ protected:
+  /// As the other plan(), for a service that a kind of its own has. Does not read
+  /// attributes::service.
+  status plan(verbs& in, const attributes& a, const queue_pair_service* of);
 
  private:
   status open_rings(verbs& in, const attributes& a);
@@ -140,6 +145,9 @@ class modify_queue_pair : public object_operation {
              const connection_attributes& attributes = {});
 
  protected:
+  /// Sends a transition to INIT, RTR or RTS.
+  void send(queue_pair& pair, layouts::qp_state to, const layouts::image<layouts::qpc>& context,
+            std::uint32_t optional_fields);
   static void finished(object_operation& op, status outcome) noexcept;
   firmware_command<commands::any_qp_transition> transition_{layouts::opcode::rst2init_qp,
                                                             std::uint32_t{0}};

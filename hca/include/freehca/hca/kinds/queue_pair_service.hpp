@@ -23,10 +23,11 @@ struct roce_functions;
 /// The properties in which the transport services of queue pairs differ.
 struct queue_pair_service {
   layouts::qp_service code;
-  std::size_t header_bytes;          ///< bytes of a send WQE in front of its data
-  std::uint32_t most_message_bytes;  ///< 0: the limit of the device
-  std::uint64_t opcodes;             ///< of the service on a device that has all of them
-  queue_pair_transition to[3];       ///< to INIT, RTR and RTS
+  std::size_t header_bytes;           ///< bytes of a send WQE in front of its data
+  std::uint32_t most_message_bytes;   ///< 0: the limit of the device
+  std::uint32_t least_wqe_bytes = 0;  ///< of the longest send WQE, whatever its data
+  std::uint64_t opcodes;              ///< of the service on a device that has all of them
+  queue_pair_transition to[3];        ///< to INIT, RTR and RTS
   /// The functions of the only path that queue pairs of frames take. Null: an infiniband_path or a
   /// roce_path.
   const roce_functions* path = nullptr;

@@ -8,15 +8,16 @@
 
 namespace freehca {
 
-struct raw_ethernet_attributes {
-  pd_handle pd{};
-  cq_handle send_cq{}, receive_cq{};
-  std::uint32_t sends = 0;  ///< this and the following five attributes: as in queue_pair_attributes
-  std::uint32_t receives = 0;
-  unsigned gather = 1;
-  unsigned scatter = 1;
-  std::uint32_t inline_bytes = 0;
-  void* cookie = nullptr;
+/// A queue pair of Ethernet frames: what raw Ethernet queue pairs have in common with receive work
+/// queues and with RSS queue pairs. Its path is a raw_ethernet_path.
+struct frame_queue_pair : queue_pair {
+  // Parameters in the context.
+  bool keeps_tags = true, keeps_check_sequence = false;
+  const layouts::image<layouts::rss_context>* rss = nullptr;
+};
+
+/// `service` is not read, and the queue pair has a receive queue of its own.
+struct raw_ethernet_attributes : queue_pair_attributes {
   /// Most bytes of the headers of a large send (queues::send_large_frame). 0: none is posted.
   /// Error: driver_error::unsupported (the device does not cut payloads into frames).
   std::uint16_t header_bytes = 0;
@@ -32,20 +33,13 @@ struct raw_ethernet_attributes {
 /// are those of modify_queue_pair. They take a raw_ethernet_path, and read no other attribute. The
 /// queue pair receives the frames that the steering of the port assigns to it. The operations of
 /// queue_pair work on it.
-struct raw_ethernet_queue_pair : queue_pair {
+struct raw_ethernet_queue_pair : frame_queue_pair {
   using attributes = raw_ethernet_attributes;
   using stands_in_for = queue_pair;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = queue_pair::facts;
-    f.name = "raw Ethernet queue pair";
-    f.item = 0x56;
-    return f;
-  }();
+  static constexpr kind_facts facts =
+      facts_like(queue_pair::facts, "raw Ethernet queue pair", 0x56);
 
   status plan(verbs& in, const attributes& a, creation<creating>& to);
-  status build(verbs& in, const attributes& a, creation<creating>& to);
-
-  bool keeps_tags = true, keeps_check_sequence = false;
 
  private:
   queue_pair_service own_;

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include <freehca/hca/kinds/queue_pair.hpp>
+#include <freehca/hca/kinds/raw_ethernet_queue_pair.hpp>
 
 namespace freehca {
 
@@ -30,26 +30,23 @@ struct receive_queue_range : object_record {
 static_assert(sizeof(void*) != 8 || sizeof(receive_queue_range) == 96);
 
 /// The path of queue pairs that carry Ethernet frames, for connection_attributes::address.
-address_attributes frames_of(unsigned port);
+constexpr address_attributes frames_of(unsigned port) {
+  return raw_ethernet_path{.port = port};
+}
 
 struct receive_work_queue_attributes {
   handle<receive_queue_range> range{};
-  /// The device wants a completion queue for sends too, but does not use it.
+  /// The device wants a completion queue for sends too, but does not use it. `service` is not read.
   queue_pair_attributes queue{};
 };
 
 /// A queue pair that receives the Ethernet frames that an RSS queue pair gives it, and sends
 /// nothing. The operations of queue_pair work on it, with frames_of() as its path. It receives from
 /// RTR on.
-struct receive_work_queue : queue_pair {
+struct receive_work_queue : frame_queue_pair {
   using attributes = receive_work_queue_attributes;
   using stands_in_for = queue_pair;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = queue_pair::facts;
-    f.name = "receive work queue";
-    f.item = 0x5b;
-    return f;
-  }();
+  static constexpr kind_facts facts = facts_like(queue_pair::facts, "receive work queue", 0x5b);
 
   receive_work_queue* following = nullptr;  ///< in the table of an RSS queue pair
 

@@ -17,7 +17,8 @@ inline constexpr std::uint8_t ipv4 = 1 << 5, tcp_ipv4 = 1 << 4, ipv6 = 1 << 3, t
 
 struct rss_queue_pair_attributes {
   /// The device wants completion queues, but does not use them. Linux gives it that of the first
-  /// receive work queue (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp). `receives` is 0.
+  /// receive work queue (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp). `receives` is 0, `service` is not
+  /// read.
   queue_pair_attributes queue{};
   /// The indirection table: an array of `count` receive work queues. `count` is a power of two. The
   /// numbers of the queues are consecutive, and the first one is a multiple of `count`. start()
@@ -36,19 +37,14 @@ struct rss_queue_pair_attributes {
 /// scaling). Its number stands in a steering entry or a flow rule, which gives it the frames. It
 /// has no work requests of its own. The operations of queue_pair work on it, with frames_of() as
 /// its path. The transition to INIT fixes its parameters.
-struct rss_queue_pair : queue_pair {
+struct rss_queue_pair : frame_queue_pair {
   using attributes = rss_queue_pair_attributes;
   using stands_in_for = queue_pair;
-  static constexpr kind_facts facts = [] {
-    kind_facts f = queue_pair::facts;
-    f.name = "RSS queue pair";
-    f.item = 0x5c;
-    return f;
-  }();
+  static constexpr kind_facts facts = facts_like(queue_pair::facts, "RSS queue pair", 0x5c);
 
   receive_work_queue* first = nullptr;
   std::uint32_t count = 0;
-  layouts::image<layouts::rss_context> spreading;  ///< the parameters in the context
+  layouts::image<layouts::rss_context> spreading;
 
   /// Errors besides those of a queue pair: driver_error::unsupported (the device does not have the
   /// hash, or no UDP in it; a shared receive queue), ::stale_handle and ::busy (of a receive work
