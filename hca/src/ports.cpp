@@ -32,11 +32,6 @@ void subnet_query::prepare(unsigned port, layouts::smp_attribute attribute,
       .set<&smp::attribute_modifier>(modifier);
 }
 
-void subnet_query::send(channel& commands) {
-  if (deadline() != no_deadline) mad_.set_deadline(deadline());
-  commands.submit(mad_);
-}
-
 void subnet_query::answered(stepper& self, status outcome) noexcept {
   auto& q = static_cast<subnet_query&>(self);
   if (outcome.ok()) {

@@ -135,8 +135,10 @@ status write_changes(const queue_pair& pair, const change_rule& rule, queue_pair
 
 void change_queue_pair::start(verbs& owner, qp_handle h, qp_state to, const queue_pair_changes& a) {
   if (!startable()) return;
-  queue_pair* pair = nullptr;
-  status s = find_queue_pair(owner, h, a.bytes, sizeof a, pair);
+  queue_pair* const pair = owner.find(h);
+  status s = verbs::usable(pair);
+  constexpr std::uint64_t bytes = sizeof a;
+  if (s.ok()) s = owner.refused().check(attribute_id::connection_bytes, a.bytes, bytes, bytes);
   if (!s.ok()) return refuse(owner, s);
   const change_rule* rule = nullptr;
   for (const change_rule& r : change_rules)

@@ -10,10 +10,6 @@ namespace freehca {
 /// them, and the transition to INIT further ones.
 layouts::image<layouts::qpc> queue_pair_context(const queue_pair& pair, layouts::qp_state to);
 
-/// Finds the queue pair that a transition changes. Checks the size of the attributes.
-status find_queue_pair(verbs& in, qp_handle which, std::uint32_t bytes, std::uint32_t known_bytes,
-                       queue_pair*& to);
-
 /// Checks the numbers of RDMA reads and atomics that a transition writes: `written` has bits of
 /// layouts::qp_optpar. Replaces both by the logarithms that the context has.
 status take_reads(verbs& in, std::uint32_t written, std::uint32_t& as_responder,

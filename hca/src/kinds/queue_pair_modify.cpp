@@ -119,13 +119,6 @@ image<qpc> queue_pair_context(const queue_pair& pair, qp_state to) {
   return c;
 }
 
-status find_queue_pair(verbs& in, qp_handle which, std::uint32_t bytes, std::uint32_t known_bytes,
-                       queue_pair*& to) {
-  to = in.find(which);
-  FREEHCA_TRY(verbs::usable(to));
-  return in.refused().check(attribute_id::connection_bytes, bytes, known_bytes, known_bytes);
-}
-
 // The responder's number is rounded up, as in Linux (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp), because
 // the responder must serve as many as the caller promised to the peer. The requester's number is
 // rounded down, because the peer may not have promised more than the caller requests. (Linux rounds
@@ -240,8 +233,10 @@ void modify_queue_pair::send(queue_pair& pair, qp_state to, const image<qpc>& co
 void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
                               const connection_attributes& a) {
   if (!startable()) return;
-  queue_pair* pair = nullptr;
-  status s = find_queue_pair(owner, h, a.bytes, sizeof a, pair);
+  queue_pair* const pair = owner.find(h);
+  status s = verbs::usable(pair);
+  constexpr std::uint64_t bytes = sizeof a;
+  if (s.ok()) s = owner.refused().check(attribute_id::connection_bytes, a.bytes, bytes, bytes);
   if (!s.ok()) return refuse(owner, s);
   if (!is_transition(pair->qp_state, to, pair->state_unknown))
     return refuse(owner, driver_error::bad_state);

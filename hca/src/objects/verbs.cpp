@@ -227,7 +227,8 @@ slab* verbs::slab_of(const kind& what) {
 
 object_record* verbs::find(handle_bits which, const kind_identity& expected) const {
   expect_entered();
-  const auto [index, generation] = std::bit_cast<handle<object_record>>(which);
+  const auto index = static_cast<std::uint32_t>(which);
+  const auto generation = static_cast<std::uint32_t>(static_cast<std::uint64_t>(which) >> 32);
   const std::uint32_t number = index >> slab::place_bits;
   const std::uint32_t place = index & ((std::uint32_t{1} << slab::place_bits) - 1);
   if (number >= kinds_ || place >= slabs_[number].made()) return nullptr;

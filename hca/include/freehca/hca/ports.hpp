@@ -82,7 +82,10 @@ class subnet_query : public stepper {
  protected:
   /// The parts of start(): makes the MAD, and sends it.
   void prepare(unsigned port, layouts::smp_attribute attribute, std::uint32_t modifier = 0);
-  void send(channel& commands);
+  void send(channel& commands) {
+    if (deadline() != no_deadline) mad_.set_deadline(deadline());
+    commands.submit(mad_);
+  }
   static void answered(stepper& self, status outcome) noexcept;
   firmware_command<commands::mad_ifc<layouts::smp>> mad_{std::uint32_t{1}, std::uint32_t{0}};
 };

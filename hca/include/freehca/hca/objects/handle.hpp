@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -22,7 +21,9 @@ struct handle {
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
   explicit constexpr operator bool() const { return generation != 0; }
-  constexpr handle_bits bits() const { return std::bit_cast<handle_bits>(*this); }
+  constexpr handle_bits bits() const {
+    return static_cast<handle_bits>(std::uint64_t{generation} << 32 | index);
+  }
   template <class Base>
   requires(!std::is_same_v<Base, Kind> && std::is_base_of_v<Base, Kind>) constexpr
   operator handle<Base>() const {
