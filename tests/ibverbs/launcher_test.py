@@ -406,14 +406,14 @@ class Usage(Launcher):
     def test_vlans(self):
         roce, program = ("--link", "roce"), ("--", "true")
         for vlan in (
-            *("", "100", "=192.0.2.1", "0=192.0.2.1", "4095=192.0.2.1", "-1=192.0.2.1"),
+            *("", "100", "=192.0.2.1", "0=192.0.2.1", "4095=192.0.2.1", "+1=192.0.2.1"),
             *("0100=192.0.2.1", "0x64=192.0.2.1", "100:192.0.2.1", "192.0.2.1=100", "x=y"),
         ):
             self.expect_refusal(
                 USAGE_ERROR,
                 "--vlan",
                 f"'{vlan}' is no VLAN=ADDRESS",
-                words=[*roce, f"--vlan={vlan}", *program],
+                words=[*roce, "--vlan", vlan, *program],
             )
         for vlan, part in (
             ("100=", "'' is no IP address"),
@@ -446,12 +446,12 @@ class Usage(Launcher):
                 "--part-id", number, "--", "sh", "-c", "echo $FREEHCA_PART_ID"
             )
             self.assertEqual((ended.returncode, ended.stdout), (0, f"{number}\n"), ended.stderr)
-        for number in ("", "0", "0x0", "65535", "0xffff", "65536", "0x10000", "-1", "1e3", "010"):
+        for number in ("", "0", "0x0", "65535", "0xffff", "65536", "0x10000", "+1", "1e3", "010"):
             self.expect_refusal(
                 USAGE_ERROR,
                 "--part-id",
                 f"'{number}' is no part number: 1 to 65534, or 0x1 to 0xfffe",
-                words=[f"--part-id={number}", "--", "true"],
+                words=["--part-id", number, "--", "true"],
             )
 
     def test_names_of_fabrics(self):

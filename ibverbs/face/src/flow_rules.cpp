@@ -88,8 +88,8 @@ bool add_header(const ibv_flow_spec& from, flow_rule_attributes& to) {
 }
 
 /// The header of the link that each rule begins with. A rule by IPv4 alone has one that all packets
-/// fit. On an InfiniBand port it has queue pair 0, as Linux writes it (__mlx4_ib_default_rules_match,
-/// which says that the firmware ignores it).
+/// fit. On an InfiniBand port it has queue pair 0, as Linux writes it
+/// (__mlx4_ib_create_default_rules, which says that the firmware ignores it).
 flow_part link_header(bool on_ethernet) {
   constexpr std::uint32_t number_mask = 0xffffff;
   if (on_ethernet) return ethernet_flow{};
