@@ -38,13 +38,13 @@ constexpr host_settings vfio_settings() {
               .address_handles = 4'000,
               .windows = 2'000,
               .group_members = 1'024,
-              .flow_rules = 2'048,  // a group member is one where the device steers by rules
+              .flow_rules = 1'024,  // a group member is one where the device steers by rules
               .completions = 65'535,
               .requests = 1'000'000};
   budget& b = s.budget;
   b.log_qps = b.log_cqs = b.log_mpts = 13;  // the firmware keeps up to 1088 queue pairs
   b.log_srqs = 11;
-  b.log_mcgs = 11;
+  b.log_mcgs = 10;
   // The largest entry: the device says how many queue pairs an entry of a rule has room for.
   b.log_mcg_entry_bytes = 12;
   b.log_mtts = 20;
