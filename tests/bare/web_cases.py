@@ -141,7 +141,9 @@ class Frames:
         self.socket.sendto(frame, self.peer_path)
 
     def find_mac(self):
-        """By ARP; the answer too, which names both ends again."""
+        """By ARP; the answer too, which names both ends again. The machine announces itself when its
+        link is up, and hears nothing before."""
+        self.next(0x0806, lambda p: p[14:18] == self.ITS_ADDRESS)
         question = struct.pack(">HHBBH", 1, 0x0800, 6, 4, 1)
         self.send(0x0806, question + self.OWN_MAC + self.OWN_ADDRESS + bytes(6) + self.ITS_ADDRESS)
         answer = self.next(0x0806, lambda p: p[6:8] == b"\0\2")

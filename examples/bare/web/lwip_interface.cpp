@@ -43,10 +43,9 @@ status lwip_interface::up(verbs& objects, unsigned port, const dma_region& memor
   setup.memory = memory.host;
   setup.memory_bytes = memory.bytes;
   setup.pages = page_list(memory, log_page);
-  network::interface_operation change;
-  change.set_deadline(clock::after(machine::now(), change_limit));
-  change.up(nic_, objects, setup);
-  FREEHCA_TRY(finish(change, objects));
+  change_.set_deadline(clock::after(machine::now(), change_limit));
+  change_.up(nic_, objects, setup);
+  FREEHCA_TRY(finish(change_, objects));
 
   freehca_web_heap =
       reinterpret_cast<unsigned char*>(memory.host) + network::interface::receive_bytes(shape);
@@ -169,10 +168,9 @@ err_t lwip_interface::send(netif* n, pbuf* frame) {
 }
 
 status lwip_interface::down() {
-  network::interface_operation change;
-  change.set_deadline(clock::after(machine::now(), change_limit));
-  change.down(nic_);
-  return finish(change, *objects_);
+  change_.set_deadline(clock::after(machine::now(), change_limit));
+  change_.down(nic_);
+  return finish(change_, *objects_);
 }
 
 }  // namespace freehca::bare::web

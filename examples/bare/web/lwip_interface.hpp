@@ -83,6 +83,7 @@ class lwip_interface {
   verbs* objects_ = nullptr;
   dma_region memory_;
   network::interface nic_;
+  network::interface_operation change_;  // larger than a stack should hold
   netif netif_{};
   bool link_ = false;
   unsigned turns_ = 0;
