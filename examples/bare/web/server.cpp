@@ -92,8 +92,8 @@ bool server::read(connection& c, const char* bytes, std::size_t count) {
   return false;
 }
 
-/// Queues the head of the answer and a text. The page is queued by send(). Returns false if lwIP has
-/// no room for them.
+/// Queues the head of the answer and a text. The page is queued by send(). Returns false if lwIP
+/// has no room for them.
 bool server::answer(connection& c) {
   c.line[c.line_length] = '\0';
   c.is = state::sending;
