@@ -27,7 +27,7 @@ class cabled_hosts;
 class cabled_host {
  public:
   cabled_host(cabled_hosts& both, unsigned index, const verbs_events& events,
-              model::link_layer link);
+              model::link_layer link, bool by_rules);
 
   /// Runs both hosts.
   bool run(const std::function<bool()>& done, std::uint64_t limit_ns = 300'000'000'000);
@@ -57,7 +57,12 @@ class cabled_host {
 
   cabled_hosts& both_;
   const unsigned index_;
-  const freehca::budget budget_ = without_spares();
+  static freehca::budget budget_for(bool by_rules) {
+    freehca::budget b = without_spares();
+    if (by_rules) b.log_mcg_entry_bytes = 10;
+    return b;
+  }
+  const freehca::budget budget_;
   const verbs_events events_;
 
  public:
@@ -74,8 +79,9 @@ class cabled_host {
 class cabled_hosts {
  public:
   cabled_hosts(const verbs_events& events_of_0, const verbs_events& events_of_1,
-               model::link_layer link = model::link_layer::infiniband)
-      : link_(link), hosts_{{*this, 0, events_of_0, link}, {*this, 1, events_of_1, link}} {
+               model::link_layer link = model::link_layer::infiniband, bool by_rules = false)
+      : link_(link),
+        hosts_{{*this, 0, events_of_0, link, by_rules}, {*this, 1, events_of_1, link, by_rules}} {
     for (cabled_host& h : hosts_) fabric.add(h.machine);
     fabric.lay_cable(hosts_[0].machine, 1, hosts_[1].machine, 1);
   }
@@ -182,18 +188,20 @@ inline in_process::machine_options cabled_host::options_for(cabled_hosts& both, 
 }
 
 inline cabled_host::cabled_host(cabled_hosts& both, unsigned index, const verbs_events& events,
-                                model::link_layer link)
+                                model::link_layer link, bool by_rules)
     : both_(both),
       index_(index),
+      budget_(budget_for(by_rules)),
       events_(events),
       machine(options_for(both, index, link)),
       device_storage_(device::storage_bytes(budget_)),
       verbs_storage_(verbs::storage_bytes(budget_, every_kind())) {
-  const device_setup setup{.platform = machine.platform(),
-                           .budget = budget_,
-                           .storage = device_storage_.at(),
-                           .storage_bytes = device_storage_.bytes(),
-                           .port_wait = 0};
+  device_setup setup{.platform = machine.platform(),
+                     .budget = budget_,
+                     .storage = device_storage_.at(),
+                     .storage_bytes = device_storage_.bytes(),
+                     .port_wait = 0};
+  if (by_rules) steer_by_rules(setup);
   EXPECT_TRUE(adapter.open(setup).ok());
 }
 

@@ -3,7 +3,9 @@
 //
 // Two of our drivers on one bad cable: RC delivers every byte right and in order, or ends the
 // request with an error, and nothing behind it ends well; UC and UD deliver whole messages or none;
-// every request ends once; what is held equals a ledger kept beside.
+// so do XRC and accesses by memory windows, all of them by RoCE on VLANs and beside them, and raw
+// Ethernet frames, of which a damaged one differs in one bit; every request ends once; what is held
+// equals a ledger kept beside.
 #include <cstdlib>
 #include <iostream>
 #include <random>

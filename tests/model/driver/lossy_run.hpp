@@ -26,13 +26,17 @@ namespace freehca::testing {
 class lossy_run : lossy_memory {
  public:
   explicit lossy_run(const lossy_plan& plan)
-      : plan_(plan), hosts_(events_of(watchers_[0]), events_of(watchers_[1])) {
+      : plan_(plan),
+        hosts_(events_of(watchers_[0]), events_of(watchers_[1]),
+               plan.ethernet ? model::link_layer::ethernet : model::link_layer::infiniband,
+               plan.ethernet) {
     for (unsigned h = 0; h < 2; ++h) watchers_[h] = {this, h};
   }
 
   lossy_outcome run() {
     hosts_.bring_up();
     if (::testing::Test::HasFatalFailure()) return oracle_.outcome;
+    if (plan_.ethernet) set_addresses();
     create();
     for (unsigned h = 0; h < 2; ++h)
       EXPECT_TRUE(hosts_[h].machine.adapter().set_link_faults(1, plan_.faults));
@@ -96,10 +100,19 @@ class lossy_run : lossy_memory {
   }
   /// Compares the objects that the driver holds with those that this class has created, by kind.
   void expect_ledger(unsigned h) {
-    std::uint32_t pairs = 0, queues = 0, shared = 0, regions = 0, handles = 0;
+    std::uint32_t pairs = 0, queues = 0, shared = 0, regions = 0, handles = 0, extended = 0,
+                  extended_pairs = 0, windows = 0, frames = 0;
     for (std::size_t c = 0; c < connections(); ++c) {
       const lossy_side& s = of(c, h);
-      pairs += bool{s.pair};
+      const bool has_frames = planned(c).form == lossy_form::frames;
+      if (s.extended) {
+        ++extended;
+        extended_pairs += bool{s.pair};
+        extended_pairs += bool{s.target};
+      } else {
+        (has_frames ? frames : pairs) += bool{s.pair};
+      }
+      windows += bool{s.window};
       queues += bool{s.completions};
       shared += bool{s.shared};
       handles += bool{s.peer};
@@ -109,6 +122,13 @@ class lossy_run : lossy_memory {
     EXPECT_EQ(objects.held<queue_pair>(), pairs);
     EXPECT_EQ(objects.held<completion_queue>(), queues);
     EXPECT_EQ(objects.held<shared_receive_queue>(), shared);
+    EXPECT_EQ(objects.held<raw_ethernet_queue_pair>(), frames);
+    EXPECT_EQ(objects.held<flow_rule>(), frames);
+    EXPECT_EQ(objects.held<xrc_queue_pair>(), extended_pairs);
+    EXPECT_EQ(objects.held<xrc_receive_queue>(), extended);
+    EXPECT_EQ(objects.held<xrc_completion_queue>(), extended);
+    EXPECT_EQ(objects.held<xrc_domain>(), extended);
+    EXPECT_EQ(objects.held<memory_window>(), windows);
     EXPECT_EQ(objects.held<memory_region>(), regions);
     EXPECT_EQ(objects.held<address_handle>(), handles);
     EXPECT_EQ(objects.held<protection_domain>(), domains_[h] ? 1u : 0u);
@@ -125,8 +145,15 @@ class lossy_run : lossy_memory {
       for (unsigned h = 0; h < 2; ++h) create_side(c, h);
       using layouts::qp_state;
       for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts})
-        for (unsigned h = 0; h < 2; ++h)
-          must<modify_queue_pair>(h, of(c, h).pair, to, attributes(c, h));
+        for (unsigned h = 0; h < 2; ++h) {
+          must<modify_queue_pair>(h, of(c, h).pair, to, attributes(c, h, false));
+          if (of(c, h).target)
+            must<modify_queue_pair>(h, of(c, h).target, to, attributes(c, h, true));
+        }
+      for (unsigned h = 0; h < 2; ++h) {
+        if (of(c, h).window) bind(c, h);
+        if (planned(c).form == lossy_form::frames) take_frames(c, h);
+      }
     }
     for (unsigned h = 0; h < 2; ++h) expect_ledger(h);
   }
@@ -134,25 +161,21 @@ class lossy_run : lossy_memory {
     lossy_side& s = of(c, h);
     const planned_connection& p = planned(c);
     s.completions = made<create_completion_queue>(h, completion_queue_attributes{.entries = 127});
-    if (p.shared_receives)
-      s.shared = made<create_shared_receive_queue>(
-          h, shared_receive_queue_attributes{.pd = domains_[h], .receives = slots});
-    s.pair =
-        made<create_queue_pair>(h, queue_pair_attributes{.pd = domains_[h],
-                                                         .send_cq = s.completions,
-                                                         .receive_cq = s.completions,
-                                                         .service = p.service,
-                                                         .sends = 8,
-                                                         .receives = p.shared_receives ? 0u : slots,
-                                                         .shared = s.shared});
+    create_pair(p, s, h);
+    // A window gives the peer the rights that the region does not.
+    const bool direct = p.form != lossy_form::windows;
     s.buffer = std::make_unique<registered_buffer_of<cabled_host>>(
         hosts_[h], domains_[h], counter_at + 8, 8,
-        memory_access{
-            .local_write = true, .remote_read = true, .remote_write = true, .remote_atomic = true});
+        memory_access{.local_write = true,
+                      .remote_read = direct,
+                      .remote_write = direct,
+                      .remote_atomic = direct,
+                      .bind_windows = !direct});
+    s.key = s.buffer->key;
     *reinterpret_cast<std::uint64_t*>(s.buffer->at(counter_at)) = 0;
     if (p.service == layouts::qp_service::ud) {
-      const auto to = hosts_[h].objects.create<address_handle>(
-          {.pd = domains_[h], .address = infiniband_path{.dlid = hosts_[1 - h].lid()}});
+      const auto to =
+          hosts_[h].objects.create<address_handle>({.pd = domains_[h], .address = path(p, h)});
       EXPECT_TRUE(to.ok());
       s.peer = to.value();
     }
@@ -165,18 +188,119 @@ class lossy_run : lossy_memory {
     // Few enough that a sender gets an RNR NAK now and then.
     s.depth = 2 + static_cast<unsigned>((plan_.seed + c + h) % 7);
   }
-  connection_attributes attributes(std::size_t c, unsigned h) {
+  void create_pair(const planned_connection& p, lossy_side& s, unsigned h) {
+    const bool shared = p.form == lossy_form::shared;
+    if (shared)
+      s.shared = made<create_shared_receive_queue>(
+          h, shared_receive_queue_attributes{.pd = domains_[h], .receives = slots});
+    switch (p.form) {
+      case lossy_form::extended:
+        return create_extended(s, h);
+      case lossy_form::frames:
+        s.pair = made<create_raw_ethernet_queue_pair>(
+            h, raw_ethernet_attributes{.pd = domains_[h],
+                                       .send_cq = s.completions,
+                                       .receive_cq = s.completions,
+                                       .sends = 8,
+                                       .receives = slots});
+        return;
+      case lossy_form::windows:
+        s.window = made<create_memory_window>(
+            h, memory_window_attributes{
+                   .pd = domains_[h],
+                   .type = p.second_type ? queues::window_type::two : queues::window_type::one});
+        break;
+      default:
+        break;
+    }
+    s.pair = made<create_queue_pair>(h, queue_pair_attributes{.pd = domains_[h],
+                                                              .send_cq = s.completions,
+                                                              .receive_cq = s.completions,
+                                                              .service = p.service,
+                                                              .sends = 8,
+                                                              .receives = shared ? 0u : slots,
+                                                              .shared = s.shared});
+  }
+  void create_extended(lossy_side& s, unsigned h) {
+    s.domain = hosts_[h].objects.create<xrc_domain>().value();
+    s.extended_completions =
+        made<create_xrc_completion_queue>(h, completion_queue_attributes{.entries = 127});
+    s.extended =
+        made<create_xrc_receive_queue>(h, xrc_receive_queue_attributes{.pd = domains_[h],
+                                                                       .domain = s.domain,
+                                                                       .cq = s.extended_completions,
+                                                                       .receives = slots});
+    s.extended_number = srqn_of(hosts_[h].objects, s.extended);
+    s.pair = made<create_xrc_queue_pair>(
+        h, xrc_queue_pair_attributes{.pd = domains_[h], .cq = s.completions, .sends = 8});
+    s.target = made<create_xrc_queue_pair>(
+        h, xrc_queue_pair_attributes{.domain = s.domain, .pd = domains_[h], .cq = s.completions});
+  }
+  /// Binds the window to the whole buffer, while the cable is good.
+  void bind(std::size_t c, unsigned h) {
+    lossy_side& s = of(c, h);
+    using rights = queues::window_rights;
+    const queues::window_binding all{
+        .key = hosts_[h].objects.find(s.window)->next_key(),
+        .region = s.buffer->key,
+        .address = s.buffer->address(0),
+        .length = counter_at + 8,
+        .rights = rights::remote_read | rights::remote_write | rights::remote_atomic,
+        .type = planned(c).second_type ? queues::window_type::two : queues::window_type::one};
+    queues::sq& to = hosts_[h].objects.find(s.pair)->rings.send;
+    EXPECT_TRUE(to.post_and_ring(queues::bind_window{.memory = all}).ok());
+    completion w;
+    queues::cq& from = hosts_[h].objects.find(s.completions)->rings;
+    EXPECT_TRUE(hosts_.run([&] { return from.poll(&w, 1) == 1; }, clock::seconds(1)));
+    EXPECT_TRUE(w.ok()) << queues::name_of(w.status);
+    s.key = all.key;
+  }
+  void take_frames(std::size_t c, unsigned h) {
+    lossy_side& s = of(c, h);
+    flow_rule_attributes rule{.pair = s.pair, .header_count = 1};
+    rule.headers[0] = ethernet_flow{.destination = lossy_addresses::frame_mac_of(h),
+                                    .destination_mask = most_mac};
+    s.rule = made<create_flow_rule>(h, rule);
+  }
+  void set_addresses() {
+    for (unsigned h = 0; h < 2; ++h) {
+      const std::uint64_t mac = lossy_addresses::mac_of(h);
+      const std::uint16_t vlan = lossy_addresses::vlan;
+      port_gid gids[lossy_plan::gids];
+      for (unsigned i = 0; i < lossy_plan::gids; ++i) gids[i] = lossy_addresses::gid_at(h, i);
+      set_port_addresses set;
+      set.start(hosts_[h].adapter, 1, {&mac, 1, &vlan, 1, gids, lossy_plan::gids});
+      const status s = hosts_[h].await(set);
+      EXPECT_TRUE(s.ok()) << words(s);
+    }
+  }
+  address_attributes path(const planned_connection& p, unsigned h) {
+    if (!plan_.ethernet) return infiniband_path{.dlid = hosts_[1 - h].lid()};
+    return roce_path{.dmac = lossy_addresses::mac_of(1 - h),
+                     .vlan = p.on_vlan ? lossy_addresses::vlan : no_vlan,
+                     .priority = 3,
+                     .sgid_index = p.gid_index,
+                     .dgid = lossy_addresses::gid_at(1 - h, p.gid_index).address};
+  }
+  connection_attributes attributes(std::size_t c, unsigned h, bool of_target) {
     const planned_connection& p = planned(c);
     connection_attributes a;
+    if (p.form == lossy_form::frames) {
+      a.address = raw_ethernet_path{};
+      return a;
+    }
     a.remote_read = a.remote_write = a.remote_atomic = true;
     a.qkey = qkey;
     a.path_mtu = plan_.mtu;
     a.min_rnr_timer = p.min_rnr_timer;
-    a.remote_qpn = qpn_of(hosts_[1 - h].objects, of(c, 1 - h).pair);
-    a.receive_psn = p.first_psn[1 - h];
-    a.send_psn = p.first_psn[h];
+    const lossy_side& far = of(c, 1 - h);
+    // An initiator is connected to the target of the other host.
+    const bool to_target = far.target && !of_target;
+    a.remote_qpn = qpn_of(hosts_[1 - h].objects, to_target ? qp_handle(far.target) : far.pair);
+    a.receive_psn = to_target ? 0 : p.first_psn[1 - h];
+    a.send_psn = of_target ? 0 : p.first_psn[h];
     a.reads_as_responder = a.reads_as_requester = p.reads;
-    a.address = infiniband_path{.dlid = hosts_[1 - h].lid()};
+    a.address = path(p, h);
     a.retry_count = p.retry_count;
     a.rnr_retry = p.rnr_retry;
     a.ack_timeout = p.ack_timeout;
@@ -231,8 +355,9 @@ class lossy_run : lossy_memory {
       const queues::receive_request r{
           .wr_id = oracle_.accounts[h].posted + 1, .list = &into, .entries = 1};
       verbs& objects = hosts_[h].objects;
-      const status posted = s.shared ? objects.find(s.shared)->rings.post_and_ring(r)
-                                     : objects.find(s.pair)->rings.receive.post_and_ring(r);
+      const status posted = s.extended ? objects.find(s.extended)->rings.post_and_ring(r)
+                            : s.shared ? objects.find(s.shared)->rings.post_and_ring(r)
+                                       : objects.find(s.pair)->rings.receive.post_and_ring(r);
       if (!posted.ok()) return;  // the queue pair is in ERROR
       s.receives.emplace(oracle_.accounts[h].post(), slot);
       s.free_slots.erase(slot);
@@ -258,11 +383,13 @@ class lossy_run : lossy_memory {
         .wr_id = oracle_.accounts[h].posted + 1, .list = &data, .entries = 1};
     r.signaled = m.signaled;
     r.immediate = i;
-    r.rkey = far.buffer->key;
+    r.rkey = far.key;
+    r.remote_srqn = far.extended_number;
     r.remote_address = far.buffer->address(at(written, i));
     switch (m.kind) {
       case message_kind::send:
-        r.opcode = work_requests::send_opcode::send;
+        r.opcode = planned(c).form == lossy_form::frames ? work_requests::send_opcode::send_frame
+                                                         : work_requests::send_opcode::send;
         break;
       case message_kind::send_immediate:
         r.opcode = work_requests::send_opcode::send_with_immediate;
@@ -303,6 +430,10 @@ class lossy_run : lossy_memory {
       n = hosts_[h].objects.find(s.completions)->rings.poll(all, 8);
       for (unsigned k = 0; k < n; ++k) oracle_.take(c, h, all[k], false);
     }
+    for (unsigned n = 8; n == 8 && s.extended;) {
+      n = hosts_[h].objects.find(s.extended_completions)->take(all, 8);
+      for (unsigned k = 0; k < n; ++k) oracle_.take(c, h, all[k], false);
+    }
   }
 
   // --- The end
@@ -323,14 +454,18 @@ class lossy_run : lossy_memory {
     oracle_.begin_flush();
     for (std::size_t c = 0; c < connections(); ++c)
       for (unsigned h = 0; h < 2; ++h)
-        if (!stopped(h)) must<modify_queue_pair>(h, of(c, h).pair, layouts::qp_state::error);
+        if (!stopped(h)) {
+          must<modify_queue_pair>(h, of(c, h).pair, layouts::qp_state::error);
+          if (of(c, h).target)
+            must<modify_queue_pair>(h, of(c, h).target, layouts::qp_state::error);
+        }
     const auto flushed = [this] {
       bool all = true;
       for (std::size_t c = 0; c < connections(); ++c)
         for (unsigned h = 0; h < 2; ++h) {
           take_completions(c, h);
           // A shared queue keeps receives that no queue pair took.
-          all &= of(c, h).sends.empty() && (of(c, h).shared || of(c, h).receives.empty());
+          all &= of(c, h).sends.empty() && (of(c, h).keeps_receives() || of(c, h).receives.empty());
         }
       return all;
     };
@@ -350,7 +485,10 @@ class lossy_run : lossy_memory {
           s.buffer.reset();
           continue;
         }
+        if (s.window) must<destroy_memory_window>(h, std::exchange(s.window, {}));
+        if (s.rule) must<destroy_flow_rule>(h, std::exchange(s.rule, {}));
         must<destroy_queue_pair>(h, std::exchange(s.pair, {}));
+        if (s.target) destroy_extended(s, h);
         if (s.shared) must<destroy_shared_receive_queue>(h, std::exchange(s.shared, {}));
         for (const auto& [wr_id, slot] : s.receives) oracle_.accounts[h].lose(wr_id);
         must<destroy_completion_queue>(h, std::exchange(s.completions, {}));
@@ -367,6 +505,13 @@ class lossy_run : lossy_memory {
       }
       EXPECT_EQ(held(h), before_[h]) << "host " << h;
     }
+  }
+
+  void destroy_extended(lossy_side& s, unsigned h) {
+    must<destroy_xrc_queue_pair>(h, std::exchange(s.target, {}));
+    must<destroy_xrc_receive_queue>(h, std::exchange(s.extended, {}));
+    must<destroy_xrc_completion_queue>(h, std::exchange(s.extended_completions, {}));
+    EXPECT_TRUE(hosts_[h].objects.destroy(std::exchange(s.domain, {})).ok());
   }
 
   std::string unfinished() {

@@ -34,6 +34,20 @@ struct lossy_memory {
   }
 };
 
+/// The addresses of both hosts on Ethernet.
+struct lossy_addresses {
+  static constexpr std::uint16_t vlan = 0x123;
+
+  static std::uint64_t mac_of(unsigned host) { return 0x0002'c900'0010 + host; }
+  /// The destination of frames, which differs from those of RoCE in many bits.
+  static std::uint64_t frame_mac_of(unsigned host) { return 0x0002'c9ff'ff20 + host; }
+  /// The GIDs at the places of planned_connection::gid_index.
+  static port_gid gid_at(unsigned host, unsigned index) {
+    if (index == 2) return {gid_of_ipv4(0x0a000001 + host), roce_version::v2};
+    return {gid_of_mac(mac_of(host)), index == 0 ? roce_version::v1 : roce_version::v2};
+  }
+};
+
 /// Objects and requests of one host in one connection.
 struct lossy_side {
   struct posted_send {
@@ -44,8 +58,17 @@ struct lossy_side {
   cq_handle completions;
   qp_handle pair;
   srq_handle shared;
+  // Of XRC: `pair` is the initiator.
+  xrcd_handle domain;
+  xrc_qp_handle target;
+  xrc_srq_handle extended;
+  xrc_cq_handle extended_completions;
+  std::uint32_t extended_number = 0;
+  mw_handle window;
+  flow_rule_handle rule;  // of frames
   ah_handle peer;
   std::unique_ptr<registered_buffer_of<cabled_host>> buffer;
+  std::uint32_t key = 0;  // for the peer: of the buffer, or of the window
   // As the sender:
   std::deque<posted_send> sends;
   unsigned posted = 0;
@@ -57,6 +80,7 @@ struct lossy_side {
   std::map<std::uint64_t, unsigned> receives;  // slot by wr_id
   std::set<unsigned> free_slots;
   unsigned depth = 0;
+  bool keeps_receives() const { return shared || extended; }
   bool flushed = false;           // a receive was flushed: the queue pair is in ERROR
   std::vector<unsigned> arrived;  // messages in the order of their completions
 };
