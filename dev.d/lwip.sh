@@ -22,8 +22,9 @@ fetch() {
   private_apt_use "$release" --release "$release"
   private_apt_update
   version=$(private_apt apt-cache showsrc --only-source lwip | sed -n 's/^Version: //p' |
-    grep -F "$upstream-" | sort -rV | head -n 1)
-  [[ -n $version ]] || die "the archive for '$release' has no source package lwip $upstream"
+    { grep -F "$upstream-" || true; } | sort -rV | head -n 1)
+  [[ -n $version ]] || die "the archive for '$release' has no source package lwip $upstream:" \
+    "name the version that it has, and its checksum, in dev.d/lwip.sh"
   rm -rf "$tree.scratch"
   mkdir -p "$tree.scratch"
   cd "$tree.scratch"

@@ -19,6 +19,7 @@ namespace {
 constexpr network::interface_setup rings{.receives = 16, .sends = 16};
 constexpr std::size_t frame_bytes = 1000, slot_bytes = 1024;
 constexpr unsigned frames = 100;
+constexpr std::uint64_t most_time = clock::seconds(30);
 
 /// Bring-up opens InfiniBand ports. A VPI port can become an Ethernet port while it is closed.
 status make_ethernet(blocking::session& session) {
@@ -42,8 +43,12 @@ void write_frame(std::byte* to, std::uint64_t mac, unsigned number) {
 
 /// Returns the number of frames that have come back.
 result<unsigned> exchange(blocking::session& session, network::interface& nic, std::byte* slots) {
+  const platform& host = session.adapter().hardware().platform();
+  const std::uint64_t end = clock::after(host.now(), most_time);
   unsigned sent = 0, received = 0, wrong = 0;
   while (received < frames) {
+    if (!nic.working()) return status(driver_error::bad_state);
+    if (host.now() >= end) return status(transport_error::timeout);
     std::uint64_t cookies[16];
     while (nic.reap(0, cookies, 16) != 0) continue;
     for (; sent < frames && sent - received < rings.receives && nic.outstanding(0) < rings.sends;

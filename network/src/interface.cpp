@@ -25,7 +25,7 @@ bool interface::working() const {
         p->qp_state > layouts::qp_state::rts)
       return false;
   }
-  return pair_count_ != 0 && pair_count_ == pairs_wanted();
+  return pair_count_ != 0 && pair_count_ == pair_total();
 }
 
 bool interface::link_up() const {

@@ -23,13 +23,15 @@ struct symmetric_key {
 constexpr symmetric_key hash_key;
 
 bool has_room_for_headers(const capabilities& can) {
+  // A network stack has large sends of up to 64 KiB.
+  constexpr unsigned log_most_payload = 16;
   return can.has(layouts::dev_cap_flag::big_lso_header) &&
-         can.raw.get<&layouts::query_dev_cap::log_max_gso_sz>() != 0;
+         can.raw.get<&layouts::query_dev_cap::log_max_gso_sz>() >= log_most_payload;
 }
 
-status check_state(interface_state is, interface_state wanted) {
+status check_state(interface_state is, interface_state required) {
   if (is == interface_state::changing) return driver_error::busy;
-  return is == wanted ? status() : status(driver_error::bad_state);
+  return is == required ? status() : status(driver_error::bad_state);
 }
 
 status check_filter(refused_attribute& note, const interface_filter& f) {
@@ -77,11 +79,11 @@ void interface_operation::begin(interface& nic, purpose why) {
 void interface_operation::up(interface& nic, verbs& objects, const interface_setup& setup) {
   if (!startable()) return;
   status s = check_state(nic.state_, interface_state::down);
+  if (s.ok()) nic.objects_ = &objects;
   if (s.ok() && !objects.up()) s = driver_error::bad_state;
   if (s.ok() && !objects.is_control_owner()) s = driver_error::unsupported;
   if (s.ok()) s = check_setup(objects.refused(), setup);
   if (!s.ok()) return refuse(objects, s);
-  nic.objects_ = &objects;
   nic.setup_ = setup;
   nic.counters_ = {};
   nic.keep_filter(setup.filter);
@@ -108,8 +110,10 @@ void interface_operation::filter(interface& nic, const interface_filter& to) {
 void interface_operation::advance(stepper& self, status outcome) noexcept {
   auto& o = static_cast<interface_operation&>(self);
   const bool down = o.goes_down();
-  // A reset of the device has taken the object.
-  if (down && outcome.is(driver_error::stale_handle)) outcome = {};
+  // A reset of the device has taken the object, or a late answer has: that of a removal which ended
+  // early.
+  if ((down || o.step_ == step::remove_rule) && outcome.is(driver_error::stale_handle))
+    outcome = {};
   // The device has no promiscuous entries.
   if (outcome.is(driver_error::unsupported)) o.nic_->steered_ = false;
   if (outcome.ok()) outcome = o.record();
@@ -153,11 +157,11 @@ status interface_operation::go_up() {
   verbs& objects = *n.objects_;
   device& d = objects.adapter();
   const interface_setup& s = n.setup_;
-  const bool anew = purpose_ == purpose::up;
-  if (anew && !settled_) {
+  const bool comes_up = purpose_ == purpose::up;
+  if (comes_up && !settled_) {
     step_ = step::settings;
     part(settings_).start(d, s.port, {.mtu = s.mtu});
-  } else if (anew && !d.port_open(s.port)) {
+  } else if (comes_up && !d.port_open(s.port)) {
     step_ = step::open;
     n.opened_ = true;
     part(port_).open(d, s.port);
@@ -184,16 +188,16 @@ status interface_operation::go_up() {
     if (!range.ok()) return range.error();
     n.range_ = range.value();
     return go_up();
-  } else if (n.pair_count_ < n.pairs_wanted()) {
+  } else if (n.pair_count_ < n.pair_total()) {
     create_pair();
-  } else if (anew && moved_ < 3 * n.pair_count_) {
+  } else if (comes_up && moved_ < 3 * n.pair_count_) {
     move_pair();
   } else if (!d.steers_by_rules()) {
     if (!n.steered_) take_all(true);
   } else if (!trimmed_ && n.rule_count_ > n.own_rules) {
     step_ = step::remove_rule;
     part(destroy_rule_).start(objects, n.rules_[n.rule_count_ - 1]);
-  } else if (trimmed_ = true; n.rule_count_ < n.rules_wanted()) {
+  } else if (trimmed_ = true; n.rule_count_ < n.rule_total()) {
     create_rule();
   }
   return {};
@@ -251,7 +255,7 @@ void interface_operation::move_pair() {
 void interface_operation::create_rule() {
   interface& n = *nic_;
   const unsigned i = n.rule_count_, groups = n.setup_.filter.group_entries;
-  flow_rule_attributes rule{.pair = n.taker(),
+  flow_rule_attributes rule{.pair = n.receiving_pair(),
                             .port = static_cast<std::uint8_t>(n.setup_.port),
                             .domain = flow_domain::network,
                             .allow_loopback = false};
@@ -271,7 +275,7 @@ void interface_operation::take_all(bool on) {
   interface& n = *nic_;
   n.steered_ = true;
   step_ = on ? step::take_all : step::take_none;
-  part(take_all_).start(*n.objects_, n.setup_.port, n.taker(), on, on);
+  part(take_all_).start(*n.objects_, n.setup_.port, n.receiving_pair(), on, on);
 }
 
 status interface_operation::record() {
@@ -345,7 +349,7 @@ status interface_operation::go_down() {
   };
   if (n.rule_count_ != 0)
     return remove(step::remove_rule, destroy_rule_, n.rules_[n.rule_count_ - 1]);
-  if (n.steered_ && objects.find(n.taker()) != nullptr) {
+  if (n.steered_ && objects.find(n.receiving_pair()) != nullptr) {
     take_all(false);
     return {};
   }

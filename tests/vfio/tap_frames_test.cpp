@@ -146,7 +146,7 @@ TEST_F(tap_frames, headers_that_are_not_sound_are_refused) {
 
 TEST(tap_names, that_no_device_can_have_are_refused) {
   for (const std::string name : {"", "a-name-of-16-byt", "a/b", "a b", "tap%d"})
-    EXPECT_FALSE(tap::open(name, true)) << name;
+    EXPECT_FALSE(tap::open(name)) << name;
 }
 
 }  // namespace

@@ -113,6 +113,7 @@ class joint {
       }
       free_.pop_back();
       all[count] = prepared_[count].what;
+      lengths_[slot] = bytes;
       all[count++].cookie = slot;
       ++sent.frames;
       sent.bytes += bytes;
@@ -122,7 +123,9 @@ class joint {
       status why;
       done += nic_.send(0, all + done, count - done, why);
       if (done == count) break;
-      free_.push_back(static_cast<std::uint32_t>(all[done++].cookie));
+      const auto slot = static_cast<std::uint32_t>(all[done++].cookie);
+      free_.push_back(slot);
+      sent.bytes -= lengths_[slot];
       --sent.frames;
       ++sent.dropped;
     }
@@ -133,6 +136,7 @@ class joint {
   const tap& kernel_;
   std::byte* first_;
   std::vector<std::uint32_t> free_;
+  std::size_t lengths_[slots] = {};
   std::vector<prepared_frame> prepared_{batch};
 };
 
@@ -158,8 +162,11 @@ std::optional<failure> drive(workplace& at, network::interface& nic, const tap& 
     const unsigned ended = at.driver.look();
     if (!adapter.up()) return at.verdict(transport_error::gone, "network traffic");
     if (!nic.working())
-      return failure{trouble::system,
-                     fmt::format("a ring of {} is in error: a defect of this program", at.address)};
+      return failure{
+          trouble::system,
+          fmt::format("a ring of {} is in error; start hcactl nic again, and report it with "
+                      "the output of hcactl dump {}",
+                      at.address, at.address)};
     if (nic.link_up() != carrier) kernel.set_carrier(carrier = !carrier);
     const bool moved = frames.turn();
     if (moved || ended != 0) {
@@ -168,6 +175,10 @@ std::optional<failure> drive(workplace& at, network::interface& nic, const tap& 
       nic.arm();
       armed = true;
     } else {
+      if (kernel.is_removed())
+        return failure{
+            trouble::system,
+            fmt::format("the kernel's device {} was removed; start hcactl nic again", options.tap)};
       sleep(at, kernel, frames.has_room());
       armed = false;
     }
@@ -222,7 +233,7 @@ std::size_t nic_bytes(const nic_options& options) {
 
 findings join_tap(workplace& at, const nic_options& options) {
   // Before the adapter is used: what is missing on this machine is known at once.
-  auto opened = tap::open(options.tap, options.offload);
+  auto opened = tap::open(options.tap);
   if (!opened) return opened.error();
   const tap& kernel = *opened;
   if (options.ethernet)
@@ -243,7 +254,10 @@ findings join_tap(workplace& at, const nic_options& options) {
     if (nic.state() == network::interface_state::down) memory.release();
     return at.verdict(s, "network interface");
   }
-  std::optional<failure> why = kernel.set_up(nic.mac(), options.mtu);
+  const tap::offload left = !options.offload        ? tap::offload::none
+                            : nic.has_large_sends() ? tap::offload::checksums_and_segmentation
+                                                    : tap::offload::checksums;
+  std::optional<failure> why = kernel.set_up(nic.mac(), options.mtu, left);
   joint frames(nic, kernel, setup.memory + network::interface::receive_bytes(setup));
   if (!at.json && !why) {
     fmt::print("{}: port {} of {}, MTU {}, {} receive ring{}{}\n", options.tap, options.port,

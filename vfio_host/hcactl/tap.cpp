@@ -6,6 +6,7 @@
 #include <linux/if_tun.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -55,7 +56,7 @@ ifreq request_of(const std::string& name) {
 
 }  // namespace
 
-vfio_host::outcome<tap> tap::open(const std::string& name, bool offload) {
+vfio_host::outcome<tap> tap::open(const std::string& name) {
   if (name.empty() || name.size() >= IFNAMSIZ || name.find_first_of("/ %") != std::string::npos)
     return failure{trouble::system, fmt::format("'{}' is no name of a network device: 1 to {} "
                                                 "characters, without blanks, '/' and '%'",
@@ -71,24 +72,31 @@ vfio_host::outcome<tap> tap::open(const std::string& name, bool offload) {
   r.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
   if (::ioctl(opened.get(), TUNSETIFF, &r) != 0) return cannot_create(name, errno);
   int header_bytes = sizeof(virtio_header);
-  unsigned left = offload ? TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 : 0;
-  if (::ioctl(opened.get(), TUNSETVNETHDRSZ, &header_bytes) != 0 ||
-      ::ioctl(opened.get(), TUNSETOFFLOAD, left) != 0)
-    return cannot_create(name, errno);
+  if (::ioctl(opened.get(), TUNSETVNETHDRSZ, &header_bytes) != 0) return cannot_create(name, errno);
   return tap(std::move(opened), name);
 }
 
-std::optional<failure> tap::set_up(std::uint64_t mac, unsigned mtu) const {
-  const vfio_host::file any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+std::optional<failure> tap::set_up(std::uint64_t mac, unsigned mtu, offload left) const {
+  constexpr unsigned features[] = {0, TUN_F_CSUM, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6};
   ifreq address = request_of(name_), limit = address;
   address.ifr_hwaddr.sa_family = ARPHRD_ETHER;
   for (unsigned i = 0; i < 6; ++i)
     address.ifr_hwaddr.sa_data[i] = static_cast<char>(mac >> 8 * (5 - i) & 0xff);
-  limit.ifr_mtu = static_cast<int>(mtu);
-  if (::ioctl(any.get(), SIOCSIFHWADDR, &address) == 0 &&
-      ::ioctl(any.get(), SIOCSIFMTU, &limit) == 0)
+  // The owner of the device needs no capability for these two.
+  if (::ioctl(file_.get(), TUNSETOFFLOAD, features[static_cast<unsigned>(left)]) != 0 ||
+      ::ioctl(file_.get(), SIOCSIFHWADDR, &address) != 0)
+    return failure{trouble::system, fmt::format("the MAC address of the TAP device {}: {}", name_,
+                                                std::strerror(errno))};
+  const vfio_host::file any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (::ioctl(any.get(), SIOCGIFMTU, &limit) == 0 && limit.ifr_mtu == static_cast<int>(mtu))
     return std::nullopt;
-  return cannot_create(name_, errno);
+  limit.ifr_mtu = static_cast<int>(mtu);
+  if (::ioctl(any.get(), SIOCSIFMTU, &limit) == 0) return std::nullopt;
+  return failure{
+      errno == EPERM ? trouble::no_permission : trouble::system,
+      fmt::format("the TAP device {} does not take the MTU {}: {}; set it before, as root: ip link "
+                  "set {} mtu {}",
+                  name_, mtu, std::strerror(errno), name_, mtu)};
 }
 
 void tap::set_carrier(bool on) const {
@@ -107,6 +115,11 @@ bool tap::write(const virtio_header& header, const std::byte* frame, std::size_t
   const iovec parts[] = {{const_cast<virtio_header*>(&header), sizeof header},
                          {const_cast<std::byte*>(frame), bytes}};
   return ::writev(file_.get(), parts, 2) >= 0;
+}
+
+bool tap::is_removed() const {
+  pollfd state{file_.get(), 0, 0};
+  return ::poll(&state, 1, 0) == 1 && (state.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 namespace {

@@ -30,12 +30,14 @@ static_assert(sizeof(virtio_header) == 10);
 /// Each frame has a virtio_header in front of it, with what is left to do for its checksums.
 class tap {
  public:
-  /// Creates the device. With `offload`, the kernel leaves checksums and TCP segmentation to this
-  /// program. The failure names the remedy.
-  static vfio_host::outcome<tap> open(const std::string& name, bool offload);
+  /// The work on frames that the kernel leaves to this program.
+  enum class offload : std::uint8_t { none, checksums, checksums_and_segmentation };
 
-  /// Gives the device its MAC address and its MTU.
-  std::optional<vfio_host::failure> set_up(std::uint64_t mac, unsigned mtu) const;
+  /// Creates the device. The failure names the remedy.
+  static vfio_host::outcome<tap> open(const std::string& name);
+
+  /// Gives the device its MAC address and its MTU. The failure names the remedy.
+  std::optional<vfio_host::failure> set_up(std::uint64_t mac, unsigned mtu, offload left) const;
   /// Tells the kernel whether the cable has a link.
   void set_carrier(bool on) const;
   int descriptor() const { return file_.get(); }
@@ -43,6 +45,8 @@ class tap {
   std::size_t read(virtio_header& header, std::byte* to, std::size_t bytes) const;
   /// Gives the kernel a frame. Returns false if the kernel drops it.
   bool write(const virtio_header& header, const std::byte* frame, std::size_t bytes) const;
+  /// True if the kernel has removed the device.
+  bool is_removed() const;
 
  private:
   tap(vfio_host::file opened, std::string name)

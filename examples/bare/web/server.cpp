@@ -29,9 +29,12 @@ status server::start(std::uint16_t port, const std::byte* page, write_facts fact
   context_ = context;
   tcp_pcb* const bound = tcp_new();
   if (bound == nullptr) return driver_error::no_memory;
-  if (tcp_bind(bound, IP_ADDR_ANY, port) != ERR_OK) return driver_error::busy;
-  listener_ = tcp_listen(bound);
-  if (listener_ == nullptr) return driver_error::no_memory;
+  const err_t error = tcp_bind(bound, IP_ADDR_ANY, port);
+  if (error == ERR_OK) listener_ = tcp_listen(bound);
+  if (listener_ == nullptr) {
+    static_cast<void>(tcp_close(bound));
+    return error == ERR_OK ? driver_error::no_memory : driver_error::busy;
+  }
   tcp_arg(listener_, this);
   tcp_accept(listener_, &accepted);
   return {};
@@ -133,8 +136,10 @@ bool server::copy(connection& c, const text_writer& text) {
   return tcp_write(c.pcb, text.text(), bytes, TCP_WRITE_FLAG_COPY) == ERR_OK;
 }
 
-/// Queues as much of the page as lwIP takes, without a copy. Closes the connection behind the last
-/// byte. What fails for lack of room is repeated when bytes are acknowledged, or by polled().
+/// Queues as much of the page as lwIP takes, without a copy. Closes the connection once the client
+/// has acknowledged the last byte. If lwIP closed it in received(), it would answer a request that
+/// comes with the client's FIN by a reset (lwIP 2.1.3 tcp_close_shutdown). What fails for
+/// lack of room is repeated when bytes are acknowledged, or by polled().
 void server::send(connection& c) {
   while (c.rest_bytes != 0) {
     std::size_t bytes = tcp_sndbuf(c.pcb);
@@ -146,6 +151,7 @@ void server::send(connection& c) {
     c.rest_bytes -= bytes;
     counters_.bytes += bytes;
   }
+  if (tcp_sndqueuelen(c.pcb) != 0) return;
   close(c);
   if (c.is == state::unused) ++counters_.answers;
 }

@@ -37,7 +37,7 @@ class server {
   server& operator=(const server&) = delete;
 
   /// Listens on the port. `page` has page_bytes bytes, which the adapter reads while connections
-  /// exist. Errors: driver_error::no_memory (lwIP has no room).
+  /// exist. Errors: driver_error::no_memory (lwIP has no room), ::busy (the port is taken).
   status start(std::uint16_t port, const std::byte* page, write_facts facts, void* context);
   /// Ends all connections, and listens no more.
   void stop();

@@ -77,7 +77,8 @@ std::string address_twice(const std::vector<std::string>& addresses) {
   for (const std::string& address : addresses) {
     // One address has several texts.
     char same[sizeof(in6_addr)] = {};
-    const bool is_address = inet_pton(AF_INET, address.c_str(), same) == 1 ||
+    // As in a GID, an IPv4 address stands behind ::ffff.
+    const bool is_address = inet_pton(AF_INET6, ("::ffff:" + address).c_str(), same) == 1 ||
                             inet_pton(AF_INET6, address.c_str(), same) == 1;
     if (is_address && !seen.insert(std::string(same, sizeof same)).second) return address;
   }

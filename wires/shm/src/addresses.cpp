@@ -136,9 +136,12 @@ ip_address choose_address(fabric_file& file, unsigned slot, const join_request& 
   // Another port may have been given an address of this range. There are fewer ports than
   // addresses.
   ip_address chosen{};
-  for (unsigned i = 0; i <= slots; ++i) {
+  for (unsigned i = 0; i <= slots + fabric_port::most_vlan_addresses; ++i) {
     chosen = ipv4(10, 0, 0, static_cast<std::uint8_t>(1 + slot + i));
-    if (living_slot(file, {no_vlan, chosen}) == slots) break;
+    // Nor is an address chosen that this port is to have on a VLAN.
+    const bool on_vlan = std::any_of(how.vlan_addresses.begin(), how.vlan_addresses.end(),
+                                     [&](const vlan_address& a) { return a.address == chosen; });
+    if (!on_vlan && living_slot(file, {no_vlan, chosen}) == slots) break;
   }
   return chosen;
 }

@@ -24,7 +24,7 @@
 #define LWIP_SINGLE_NETIF 1
 
 /* The adapter computes the checksums of IPv4 headers and of TCP, and checks them in received
-   frames (network.cpp). It computes none of ICMP. */
+   frames (lwip_interface.cpp). It computes none of ICMP. */
 #define CHECKSUM_GEN_IP 0
 #define CHECKSUM_GEN_TCP 0
 #define CHECKSUM_GEN_ICMP 1
@@ -44,6 +44,8 @@
 #define TCP_WND (8 * TCP_MSS)
 #define TCP_SND_BUF (40 * TCP_MSS)
 #define TCP_SND_QUEUELEN (4 * TCP_SND_BUF / TCP_MSS)
+/* Segments out of order hold receive buffers. */
+#define TCP_OOSEQ_MAX_PBUFS 16
 #define TCP_LISTEN_BACKLOG 1
 #define MEMP_NUM_TCP_PCB 16
 #define MEMP_NUM_TCP_PCB_LISTEN 1

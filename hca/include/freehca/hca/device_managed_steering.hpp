@@ -21,7 +21,8 @@ status rules_or_multicast_table(const device& d, layouts::image<layouts::init_hc
 /// budget::log_mcg_entry_bytes).
 ///
 /// If device-managed steering is not `required`, a device that does not have it steers by the
-/// multicast table: device::steers_by_rules() then returns false.
+/// multicast table: device::steers_by_rules() then returns false. Entries that are too small for a
+/// device that has it are an error in either case.
 inline void steer_by_rules(device_setup& setup, bool required = true) {
   setup.steering = required ? &device_managed_steering : &rules_or_multicast_table;
   setup.budget.lent_mcgs = 1u << setup.budget.log_mcgs;

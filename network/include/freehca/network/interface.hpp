@@ -122,8 +122,10 @@ enum class interface_state : std::uint8_t {
   partial,
 };
 
-/// The interface. One thread at a time uses it: the owner of `objects`, which is the control owner
-/// of the device. The memory, the verbs object and the interface exist until it is down.
+/// The interface. A port has at most one: a second interface would change the settings of the port
+/// and take its frames, and nothing refuses it. One thread at a time uses the interface: the owner
+/// of `objects`, which is the control owner of the device. The memory, the verbs
+/// object and the interface exist until it is down.
 class interface {
  public:
   /// Adds to a budget the objects of one interface.
@@ -156,8 +158,9 @@ class interface {
   /// event at once.
   unsigned receive(unsigned ring, received_buffer* to, unsigned most);
   /// Gives buffers back to the ring that they came from. Only `at` is read, which is anywhere in
-  /// the buffer. Errors: driver_error::bad_argument (no buffer of the ring), ::queue_full (a buffer
-  /// was given back twice), ::bad_state. The buffers in front of the wrong one are given back.
+  /// the buffer. Errors: driver_error::bad_argument (no buffer of the ring), ::queue_full (the ring
+  /// has all its buffers), ::bad_state. The buffers in front of the wrong one are given back. A
+  /// buffer that is given back twice while others are out is not noticed, and gets two frames.
   status release(unsigned ring, const received_buffer* buffers, unsigned count);
 
   /// Sends frames. Returns how many it has taken. If it is less than `count`, `why` has the reason:
@@ -190,13 +193,13 @@ class interface {
 
   bool spreads() const { return setup_.receive_rings > 1; }
   unsigned first_sender() const { return spreads() ? setup_.receive_rings : 0; }
-  unsigned pairs_wanted() const { return first_sender() + setup_.transmit_rings + spreads(); }
-  unsigned rules_wanted() const {
+  unsigned pair_total() const { return first_sender() + setup_.transmit_rings + spreads(); }
+  unsigned rule_total() const {
     const interface_filter& f = setup_.filter;
     return own_rules + f.group_entries + (f.all_groups || f.promiscuous);
   }
   /// The queue pair that gets the frames of the port.
-  qp_handle taker() const { return pairs_[spreads() ? pairs_wanted() - 1 : 0]; }
+  qp_handle receiving_pair() const { return pairs_[spreads() ? pair_total() - 1 : 0]; }
   void keep_filter(const interface_filter& f);
 
   queue_pair* pair(unsigned ring, unsigned rings, unsigned first) const {
@@ -243,10 +246,10 @@ class interface {
 /// driver_error::busy until then.
 ///
 /// Outcomes besides those of the parts (set_ethernet_port, port_operation, create_object,
-/// modify_queue_pair, create_flow_rule, set_promiscuous_mode): driver_error::bad_state (the
-/// interface is up already, or not up), ::busy (another operation works on it), ::bad_argument
-/// (verbs::refused() names the attribute, or
-/// device::refused() one of the port), ::unsupported (an InfiniBand port, or not the control
+/// modify_queue_pair, create_flow_rule, set_promiscuous_mode): driver_error::bad_state (up() of
+/// an interface that is not down, filter() of one that is not up), ::busy (another operation works
+/// on it), ::bad_argument (verbs::refused() names the attribute, or device::refused() one of the
+/// port), ::unsupported (an InfiniBand port, or not the control
 /// owner), ::no_memory (`memory` is too small).
 ///
 /// If the device steers by rules (steer_by_rules()), it gives the interface the frames of the
