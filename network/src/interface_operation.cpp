@@ -218,14 +218,13 @@ void interface_operation::create_pair() {
     const cq_handle sent = n.queues_[s.receive_rings + ring];
     const bool receives = first == 0 && ring == 0;
     part(create_pair_)
-        .start(*n.objects_,
-               {.pd = n.domain_,
-                .send_cq = sent,
-                .receive_cq = receives ? n.queues_[0] : sent,
-                .sends = s.sends,
-                .receives = receives ? s.receives : 0,
-                .gather = s.pieces,
-                .header_bytes = n.large_sends_ ? most_header_bytes : std::uint16_t{0}});
+        .start(*n.objects_, {{.pd = n.domain_,
+                              .send_cq = sent,
+                              .receive_cq = receives ? n.queues_[0] : sent,
+                              .sends = s.sends,
+                              .receives = receives ? s.receives : 0,
+                              .gather = s.pieces},
+                             n.large_sends_ ? most_header_bytes : std::uint16_t{0}});
   } else {
     using namespace rss_headers;
     constexpr unsigned tcp = ipv4 | tcp_ipv4 | ipv6 | tcp_ipv6, udp = udp_ipv4 | udp_ipv6;
