@@ -80,6 +80,7 @@ class example_host final : public in_process_host {
   static in_process::machine_options options_for(const std::string& name) {
     in_process::machine_options how;
     how.model.cable[0] = is_cabled(name);
+    how.model.vpi[0] = how.model.vpi[1] = true;
     if (name == "right") how.model.node_guid += 0x10;
     return how;
   }

@@ -187,6 +187,22 @@ void shared_receives(const cache_watch& watch) {
   EXPECT_TRUE(w.rig.await(destroy).ok());
 }
 
+/// A completion queue for XRC takes its completions in this way.
+void completions_with_named_queues(const cache_watch& watch) {
+  pair_world w(watch);
+  const auto none = [](void*, std::uint32_t) -> queues::qp_rings* { return nullptr; };
+  queues::cq& from = w.rig.objects.find(w.pair.completion[0])->rings;
+  for (unsigned n = 0; n < 40; ++n) {
+    const rdma_write request{.remote = w.there(), .data = w.source.entry(0, 64)};
+    ASSERT_TRUE(testing::post_and_ring(w.pair.send(0), request).ok());
+    queues::work_completion done;
+    ASSERT_TRUE(
+        w.rig.run([&] { return from.take_named(&done, 1, none, nullptr) == 1; }, 60'000'000'000));
+    EXPECT_TRUE(done.ok()) << name_of(done.status);
+  }
+  w.expect_arrived(64);
+}
+
 void pushes_by_blueflame(const cache_watch& watch) {
   pair_world w(watch);
   queues::blueflame by;
@@ -394,6 +410,7 @@ const std::vector<scenario>& scenarios() {
       {"requests of any kind", requests_of_any_kind},
       {"receives", receives},
       {"shared receives", shared_receives},
+      {"completions with named queues", completions_with_named_queues},
       {"pushes by BlueFlame", pushes_by_blueflame},
       {"registrations", registrations},
       {"forgotten completions", forgotten_completions},

@@ -226,7 +226,7 @@ def refuse(host):
         text = done.stdout + done.stderr
         assert done.returncode == code and words in text, (done.returncode, text)
 
-    run("ip", "-n", host.name, "tuntap", "add", "dev", "other", "mode", "tap")
+    run("ip", "-n", host.name, "tuntap", "add", "dev", "other", "mode", "tun")
     refused(18, "remove it: ip link delete other", "--tap", "other")
     refused(25, "is no name of a network device", "--tap", "much-too-long-a-name")
     refused(24, "--ethernet makes a VPI port", "--tap", "hca9", "--port", "2")

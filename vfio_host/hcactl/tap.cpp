@@ -39,10 +39,9 @@ failure cannot_create(const std::string& name, int error) {
                           "program",
                           name)};
     case EINVAL:
-      return {trouble::in_use,
-              fmt::format("{} exists and is no TAP device with virtio headers; choose another "
-                          "name, or remove it: ip link delete {}",
-                          name, name)};
+      return {trouble::in_use, fmt::format("{} exists and is no TAP device; choose another "
+                                           "name, or remove it: ip link delete {}",
+                                           name, name)};
     default:
       return {trouble::system, fmt::format("the TAP device {}: {}", name, std::strerror(error))};
   }

@@ -63,6 +63,21 @@ std::string polled_shared_receives(const trial& which, barrier_sites& sites) {
 std::string polled_errors(const trial& which, barrier_sites& sites) {
   return polled(which, sites, completion_kind::errors);
 }
+/// The completions name no queue of their own, as on a queue for XRC.
+std::string taken_with_named_queues(const trial& which, barrier_sites& sites) {
+  return explore(
+      [&](load_run& run) {
+        return one_place(
+            run, completion_kind::receives, [](cq& queue, std::vector<work_completion>& to) {
+              work_completion each;
+              const auto none = [](void*, std::uint32_t) -> qp_rings* { return nullptr; };
+              const unsigned n = queue.take_named(&each, 1, none, nullptr);
+              if (n != 0) to.push_back(each);
+              return n;
+            });
+      },
+      which, sites);
+}
 /// The driver reads the view just before release() gives its place back.
 std::string looked_at_sends(const trial& which, barrier_sites& sites) {
   return explore(
@@ -188,6 +203,7 @@ scenario_list completion_scenarios() {
       {"polled sends", polled_sends},
       {"polled receives", polled_receives},
       {"polled shared receives", polled_shared_receives},
+      {"taken with named queues", taken_with_named_queues},
       {"polled errors", polled_errors},
       {"looked at sends", looked_at_sends},
       {"received data", received_data},
