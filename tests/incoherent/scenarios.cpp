@@ -192,13 +192,20 @@ void completions_with_named_queues(const cache_watch& watch) {
   pair_world w(watch);
   const auto none = [](void*, std::uint32_t) -> queues::qp_rings* { return nullptr; };
   queues::cq& from = w.rig.objects.find(w.pair.completion[0])->rings;
+  constexpr unsigned together = 8;  // the first entry of a call has been looked at before
   for (unsigned n = 0; n < 40; ++n) {
     const rdma_write request{.remote = w.there(), .data = w.source.entry(0, 64)};
-    ASSERT_TRUE(testing::post_and_ring(w.pair.send(0), request).ok());
-    queues::work_completion done;
-    ASSERT_TRUE(
-        w.rig.run([&] { return from.take_named(&done, 1, none, nullptr) == 1; }, 60'000'000'000));
-    EXPECT_TRUE(done.ok()) << name_of(done.status);
+    for (unsigned i = 0; i < together; ++i)
+      ASSERT_TRUE(testing::post_and_ring(w.pair.send(0), request).ok());
+    w.rig.machine.advance(1'000'000);
+    queues::work_completion done[together];
+    unsigned taken = 0;
+    const auto all_are_taken = [&] {
+      taken += from.take_named(done + taken, together - taken, none, nullptr);
+      return taken == together;
+    };
+    ASSERT_TRUE(w.rig.run(all_are_taken, 60'000'000'000));
+    for (const queues::work_completion& each : done) EXPECT_TRUE(each.ok());
   }
   w.expect_arrived(64);
 }
