@@ -127,7 +127,19 @@ class Host:
             print(f"SKIPPED: no network namespaces here: {made.stderr.strip()}")
             sys.exit(SKIPPED)
         self.server = subprocess.Popen(
-            [device, "--socket", self.socket, "--link1", "eth", "--port1", wire, "--mac", mac]
+            [
+                device,
+                "--socket",
+                self.socket,
+                "--link1",
+                "eth",
+                "--link2",
+                "vpi-ib",
+                "--port1",
+                wire,
+                "--mac",
+                mac,
+            ]
             + ["--strict", "on"],
             stderr=subprocess.PIPE,
             text=True,

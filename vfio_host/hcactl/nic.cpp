@@ -236,9 +236,15 @@ findings join_tap(workplace& at, const nic_options& options) {
   auto opened = tap::open(options.tap);
   if (!opened) return opened.error();
   const tap& kernel = *opened;
-  if (options.ethernet)
-    if (const status s = make_ethernet(at, options.port); !s.ok())
-      return at.verdict(s, "making the port an Ethernet port");
+  if (options.ethernet) {
+    const status s = make_ethernet(at, options.port);
+    if (s.is(driver_error::bad_argument))
+      return failure{trouble::port_down,
+                     fmt::format("port {} of {} is an InfiniBand port, and no VPI port that could "
+                                 "become an Ethernet port",
+                                 options.port, at.address)};
+    if (!s.ok()) return at.verdict(s, "making the port an Ethernet port");
+  }
   if (auto why = check_port(at, options)) return *why;
   device& adapter = at.driver.adapter().hardware();
   frame_memory memory(adapter.platform());
