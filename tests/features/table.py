@@ -394,7 +394,7 @@ FEATURES = (
             NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE, ("request send", "completion recv_send")),
     Feature("frame_tags", "VLAN tags are put into frames, and taken off them.",
             "raw_ethernet.a_tag_stays_in_the_frame_or_goes_to_the_completion",
-            NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE, ("request send", "completion recv_send")),
+            NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE, ("completion recv_send",)),
     Feature("frame_loopback", "A frame reaches the receivers of its own port.",
             "raw_ethernet.a_frame_goes_to_the_receivers_of_its_own_port", NO_FRAMES_OVER_VFIO,
             NO_FRAMES_JUDGE, ("request send", "completion recv_send")),
