@@ -31,19 +31,25 @@ door_is() {
 door_is iommufd "$node"
 door_is group "/dev/vfio/$group" --door group
 # Another user may open what root gives away.
-as_user() { setpriv --reuid 1000 --clear-groups --bounding-set -all --inh-caps -all prlimit --memlock=unlimited "$@"; }
+as_user() {
+  setpriv --reuid 1000 --clear-groups --bounding-set -all --inh-caps -all \
+    prlimit --memlock=unlimited "$@"
+}
 prlimit --pid $$ --memlock=unlimited:unlimited
 refused 16 'chown' as_user hcactl up "$hca"
 refused 16 'or iommufd' as_user hcactl up "$hca"
 chmod 666 "$node" /dev/iommu
 as_user hcactl up "$hca" >/run/output 2>&1 || fail "iommufd alone is permitted: $(cat /run/output)"
 chmod 600 "$node" && chmod 666 /dev/vfio/vfio "/dev/vfio/$group"
-as_user hcactl up "$hca" >/run/output 2>&1 || fail "the group alone is permitted: $(cat /run/output)"
+as_user hcactl up "$hca" >/run/output 2>&1 ||
+  fail "the group alone is permitted: $(cat /run/output)"
 
 for door in iommufd group; do
-  hcactl --door $door ping "$hca" --messages 20 >/run/output 2>&1 || fail "$door: traffic: $(cat /run/output)"
+  hcactl --door $door ping "$hca" --messages 20 >/run/output 2>&1 ||
+    fail "$door: traffic: $(cat /run/output)"
   hcactl --door $door reset "$hca" >/run/output 2>&1 || fail "$door: reset: $(cat /run/output)"
-  hcactl --door $door ping "$hca" --threads 2 --messages 20 >/run/output 2>&1 || fail "$door: threads: $(cat /run/output)"
+  hcactl --door $door ping "$hca" --threads 2 --messages 20 >/run/output 2>&1 ||
+    fail "$door: threads: $(cat /run/output)"
   # Its memory is unmapped when it is killed, while the adapter writes there.
   hcactl --door $door ping "$hca" --messages 100000 >/run/killed 2>&1 &
   victim=$!
@@ -72,7 +78,8 @@ limited() {
 }
 refused 17 'iommufd counts' limited 65536 hcactl up "$hca"
 bytes=$(sed -n 's/.*hcactl: \([0-9]*\) bytes of memory must be locked.*/\1/p' /run/output)
-limited "$bytes" hcactl up "$hca" >/run/output 2>&1 || fail "up with $bytes bytes: $(cat /run/output)"
+limited "$bytes" hcactl up "$hca" >/run/output 2>&1 ||
+  fail "up with $bytes bytes: $(cat /run/output)"
 
 hcactl --pages advised up "$hca" >/run/output 2>&1 || fail "advised pages: $(cat /run/output)"
 refused 25 nr_hugepages hcactl --pages huge up "$hca"
@@ -82,7 +89,8 @@ for door in iommufd group; do
     fail "$door: huge pages: $(cat /run/output)"
 done
 echo 0 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
-[ "$(cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages)" = 0 ] || fail "huge pages are left"
+[ "$(cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages)" = 0 ] ||
+  fail "huge pages are left"
 
 ! dmesg | grep -q 'DMAR: \[DMA' || fail "the adapter reached for memory that it does not have"
 log_clean || fail "the kernel's log"

@@ -203,7 +203,8 @@ struct eqe_cable : eqe {
 static_assert(claimed<eqe_completion>().sound && claimed<eqe_qp>().sound && claimed<eqe_srq>().sound &&
               claimed<eqe_cq_error>().sound && claimed<eqe_command>().sound &&
               claimed<eqe_port_change>().sound && claimed<eqe_port_info_change>().sound &&
-              claimed<eqe_table_change>().sound && claimed<eqe_sl2vl_change>().sound && claimed<eqe_port_event>().sound &&
+              claimed<eqe_table_change>().sound && claimed<eqe_sl2vl_change>().sound &&
+              claimed<eqe_port_event>().sound &&
               claimed<eqe_operational_error>().sound && claimed<eqe_gpio>().sound &&
               claimed<eqe_comm_channel>().sound && claimed<eqe_mac_update>().sound &&
               claimed<eqe_flr>().sound && claimed<eqe_temperature>().sound && claimed<eqe_cable>().sound);

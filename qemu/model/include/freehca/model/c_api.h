@@ -172,7 +172,8 @@ bool freehca_model_set_event_fault(freehca_model *model, const char *fault, char
  * from 1 to 0x3f; SUBTYPE and PORT are numbers from 0 to 255. Of "operation_required" SUBTYPE is
  * the type of the operation that GET_OP_REQ reports. False and a message when it is none of these,
  * or when no event queue takes it; then nothing happens. Does DMA and interrupts. */
-bool freehca_model_raise_event(freehca_model *model, const char *event, char *error, size_t error_bytes);
+bool freehca_model_raise_event(freehca_model *model, const char *event, char *error,
+                               size_t error_bytes);
 
 /* What the cable of a port does to the packets that it sends (link_faults.hpp): "KIND:RATE", any
  * number of them with colons between. KIND is "loss", "corruption", "duplication", "reordering"
