@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Objects come out of ccache where it is installed. Paths inside the checkout are made relative and
-# the folder of the build does not count, so that one cache serves every checkout. The sloppiness is
-# what ccache demands of whoever uses precompiled headers: nothing here asks for the time of day.
+# the folder of the build does not count, so that one cache serves every checkout. ccache demands
+# the sloppiness for precompiled headers: nothing here asks for the time of day. ccache takes the
+# list of included files from the compiler. Without CCACHE_DEPEND it runs the preprocessor for that,
+# which is a fifth of the time of a compilation.
 find_program(FREEHCA_CCACHE ccache NO_CACHE)
 if(FREEHCA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+      env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
           ${FREEHCA_CCACHE})
 endif()
 

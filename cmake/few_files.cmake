@@ -2,11 +2,11 @@
 # Copyright the freehca authors
 # A build from nothing spends most of its time on headers that each source reads again. With
 # FREEHCA_FEW_FILES=ON the sources of a folder are compiled as one: what `./dev demo --vfio-user`
-# does, and the builds of a whole `./dev test` in which nobody looks for a missing include.
-# FREEHCA_FEW_FILES=TWINS does so only for targets whose sources another target of the same build
-# compiles too (the routed flavour of a library): each source is still compiled alone once, which
-# shows the includes that it forgot. OFF, the default, is what is quick for one changed source.
-set(FREEHCA_FEW_FILES OFF CACHE STRING "Compile the sources of a folder as one: OFF, ON or TWINS")
+# does, and the builds of a whole `./dev test`. OFF, the default, is what is quick for one changed
+# source.
+# The test layering.sources_alone compiles alone what was compiled together: nothing else shows an
+# include that a source forgot.
+option(FREEHCA_FEW_FILES "Compile the sources of a folder as one" OFF)
 
 # freehca_apart(SOURCE...): they have names of their own that others of their folder have too, and
 # are compiled one by one all the same. To be said before the target is made.
@@ -14,13 +14,16 @@ function(freehca_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# freehca_few_files(TARGET [TWIN]): its sources, folder by folder. TWIN: another target compiles all
-# of them too.
+# freehca_few_files(TARGET): its sources, folder by folder. A class of a source lies in an unnamed
+# namespace, which g++ takes for a fault of a header.
 function(freehca_few_files target)
-  if(NOT FREEHCA_FEW_FILES OR (FREEHCA_FEW_FILES STREQUAL "TWINS" AND NOT "${ARGN}" STREQUAL "TWIN"))
+  if(NOT FREEHCA_FEW_FILES)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-shadow)
+  endif()
   get_target_property(sources ${target} SOURCES)
   get_target_property(here ${target} SOURCE_DIR)
   foreach(source ${sources})
@@ -32,9 +35,8 @@ function(freehca_few_files target)
   endforeach()
 endfunction()
 
-# freehca_few_test_files(TARGET [INITIALS...]): a program of tests. It does not ship, so TWINS is
-# enough to compile its sources together: those with one of these initials each time ("a-e"), or all
-# of them. A class of a test lies in an unnamed namespace, which g++ takes for a fault of a header.
+# freehca_few_test_files(TARGET [INITIALS...]): a program of tests. Its sources are compiled
+# together: those with one of these initials each time ("a-e"), or all of them.
 function(freehca_few_test_files target)
   if(NOT FREEHCA_FEW_FILES)
     return()

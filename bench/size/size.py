@@ -211,9 +211,7 @@ def main():
     part_of = {file: part for part in PARTS for file in files_of(part)}
 
     def compiled(source, to, *more):
-        commands.append(
-            [*toolchain.cached(ROOT), COMPILER, *flags, *more, "-c", "-o", to, str(source)]
-        )
+        commands.append(toolchain.object_command(ROOT, COMPILER, [*flags, *more], source, to))
         return to
 
     for name in [*MODULES, *FACES, *BESIDE, "network"]:

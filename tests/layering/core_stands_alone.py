@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""core_stands_alone.py ROOT COMPILER release|debug FOLDER
+"""core_stands_alone.py ROOT FOLDER [--draw N] COMPILER.release|COMPILER.debug...: for each of these
+kinds, or for N of them:
 
 The core's libraries, every public template, a user of co_await and a port that does nothing, linked
 by ld -r: no undefined symbol but the four memory functions; no constructors before main, no
 thread-local storage. The core sees no header of a face and needs none of their symbols; the same
-holds of core and faces together. g++ for release compiles source by source, as the preset host
-does, so that its objects come out of the compiler cache; the others compile the sources of a folder
-as one."""
+holds of core and faces together. The sources of a folder are compiled as one."""
+import argparse
 import os
 import pathlib
 import re
@@ -19,7 +19,6 @@ import toolchain
 
 MEMORY = {"memcpy", "memmove", "memset", "memcmp"}
 FORBIDDEN_SECTIONS = re.compile(r"\s(\.init_array|\.ctors|\.tdata|\.tbss|\.preinit_array)\S*\s")
-# As CMakePresets.json has it for "release", so that ccache serves both.
 OPTIMISATION = {"release": ["-O2", "-g1", "-DNDEBUG"], "debug": ["-O0"]}
 # As the CMakeLists.txt of hca and faces/interfaces have it.
 APART = re.compile(r"/interfaces/|/pci_function\.cpp$")
@@ -125,8 +124,8 @@ def need_of(what, objects, whole, prefix):
     return wanted
 
 
-def main():
-    root, compiler, build, folder = sys.argv[1:]
+def check(root, folder, kind):
+    compiler, build = kind.rsplit(".", 1)
     toolchain.need(compiler)
     os.makedirs(folder, exist_ok=True)
     stamp = toolchain.Stamp(
@@ -158,8 +157,6 @@ def main():
             for library in libraries
             for s in sorted(pathlib.Path(root, library, "src").rglob("*.cpp"))
         ]
-        if (compiler, build) == ("g++", "release"):
-            return sources, len(sources)
         return folder_by_folder(sources, folder, name), len(sources)
 
     core, count_of_core = sources_of(toolchain.CORE, "core")
@@ -187,6 +184,20 @@ def main():
         f"{count} tables and command families, "
         f"undefined: {' '.join(sorted(wanted)) or 'nothing'}"
     )
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root")
+    parser.add_argument("folder")
+    parser.add_argument("--draw", type=int)
+    parser.add_argument("kinds", nargs="+")
+    arguments = parser.parse_args()
+    kinds = arguments.kinds
+    if arguments.draw:
+        kinds = toolchain.drawn(kinds, arguments.draw)
+    for kind in kinds:
+        check(arguments.root, f"{arguments.folder}.{kind}", kind)
 
 
 main()

@@ -5,6 +5,7 @@ import concurrent.futures
 import hashlib
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def cached(root):
     cmake/compiler_cache.cmake has it."""
     if shutil.which("ccache") is None:
         return []
-    return ["env", f"CCACHE_BASEDIR={root}", "CCACHE_NOHASHDIR=1", "ccache"]
+    return ["env", f"CCACHE_BASEDIR={root}", "CCACHE_NOHASHDIR=1", "CCACHE_DEPEND=1", "ccache"]
 
 
 def object_command(root, compiler, flags, source, target):
@@ -79,6 +80,14 @@ def run_all(commands):
         print(" ".join(command), *said[:20], sep="\n")
     if failed:
         sys.exit(f"{len(failed)} of {len(commands)} failed")
+
+
+def drawn(things, count):
+    """So many of them, by a seed that is printed: FREEHCA_SEED, or a fresh one."""
+    text = os.environ.get("FREEHCA_SEED", "")
+    seed = int(text, 0) if text else random.SystemRandom().randrange(1 << 32)
+    print(f"FREEHCA_SEED={seed}")
+    return random.Random(seed).sample(things, min(count, len(things)))
 
 
 class Stamp:

@@ -19,15 +19,13 @@ shift 2
 cd "$FREEHCA_ROOT"
 
 if [[ $what == build ]]; then
-  name="$preset: build${*:+ of $*}" targets=() few=ON
+  name="$preset: build${*:+ of $*}" targets=()
   [[ $# -eq 0 ]] || targets=(--target "$@")
   case $preset in
     host-asan | host-tsan) folder=build/host-clang-${preset#host-} ;;
     *) folder=build/$preset ;;
   esac
-  # What ships is compiled source by source: it also shows an include that a source forgot.
-  if [[ $preset == host ]]; then few=TWINS; fi
-  mapfile -t options < <(few_files_option "$folder" "$few")
+  mapfile -t options < <(few_files_option "$folder")
   began=$(date +%s) outcome=passed
   if ! step "$preset: configure" cmake --preset "$preset" "${options[@]}" ||
     ! step "$name" nice cmake --build --preset "$preset" "${targets[@]}"; then
