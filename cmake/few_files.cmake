@@ -2,11 +2,12 @@
 # Copyright the freehca authors
 # A build from nothing spends most of its time on headers that each source reads again. With
 # FREEHCA_FEW_FILES=ON the sources of a folder are compiled as one: what `./dev demo --vfio-user`
-# does, and the builds of a whole `./dev test`. OFF, the default, is what is quick for one changed
-# source.
+# does, and the builds of a whole `./dev test`. FREEHCA_FEW_FILES=HOSTED compiles the core as it ships,
+# source by source: its recorded figures are those of such a build. OFF, the default, is what is
+# quick for one changed source.
 # The test layering.sources_alone compiles alone what was compiled together: nothing else shows an
 # include that a source forgot.
-option(FREEHCA_FEW_FILES "Compile the sources of a folder as one" OFF)
+set(FREEHCA_FEW_FILES OFF CACHE STRING "Compile the sources of a folder as one: OFF, ON or HOSTED")
 
 # freehca_apart(SOURCE...): they have names of their own that others of their folder have too, and
 # are compiled one by one all the same. To be said before the target is made.
@@ -14,15 +15,16 @@ function(freehca_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# freehca_few_files(TARGET): its sources, folder by folder. A class of a source lies in an unnamed
-# namespace, which g++ takes for a fault of a header.
+# freehca_few_files(TARGET [AS_SHIPPED]): its sources, folder by folder. AS_SHIPPED: it is a library
+# of the core as it ships. A class of a source lies in an unnamed namespace, which g++ takes for a
+# fault of a header.
 function(freehca_few_files target)
-  if(NOT FREEHCA_FEW_FILES)
+  if(NOT FREEHCA_FEW_FILES OR (FREEHCA_FEW_FILES STREQUAL "HOSTED" AND "${ARGN}" STREQUAL "AS_SHIPPED"))
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-shadow)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
   get_target_property(sources ${target} SOURCES)
   get_target_property(here ${target} SOURCE_DIR)

@@ -16,6 +16,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(freehca_warnings INTERFACE $<$<CONFIG:Release>:-Wno-restrict>)
 endif()
 
+if(FREEHCA_SANITIZE OR FREEHCA_SANITIZE_THREADS)
+  # Programs with sanitizers are large: lld links them in less than half of the time.
+  find_program(FREEHCA_LLD ld.lld NO_CACHE)
+  if(FREEHCA_LLD)
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()
 if(FREEHCA_SANITIZE)
   # The model has no RTTI, so a test that looks at an object of its by the type of the vptr finds
   # none.

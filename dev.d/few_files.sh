@@ -16,10 +16,10 @@ build_few_files() {
   fi
 }
 
-# few_files_option FOLDER: in a whole `./dev test` (FREEHCA_FEW_FILES=yes), CMake's option
+# few_files_option FOLDER ON|HOSTED: in a whole `./dev test` (FREEHCA_FEW_FILES=yes), CMake's option
 # for a build folder that is not there yet, a word a line. One that is there keeps what it was
 # configured with, so that a developer's builds of one changed source stay quick.
 few_files_option() {
   [[ ${FREEHCA_FEW_FILES:-} != yes || -e $1/CMakeCache.txt ]] ||
-    printf '%s\n' -D "FREEHCA_FEW_FILES=ON"
+    printf '%s\n' -D "FREEHCA_FEW_FILES=$2"
 }

@@ -16,8 +16,8 @@ import sys
 import toolchain
 
 INCLUDE = re.compile(r'^#include "(.+)"$', re.M)
-# What cmake/few_files.cmake adds for sources that are compiled together.
-TOGETHER = ("-Wno-subobject-linkage", "-Wno-shadow")
+# cmake/few_files.cmake adds it for sources that are compiled together.
+TOGETHER = "-Wno-subobject-linkage"
 
 
 def command_alone(command, source):
@@ -28,7 +28,9 @@ def command_alone(command, source):
     kept = words[compiler:output] + words[output + 2 :]
     together = str(pathlib.Path(command["file"]))
     return [
-        *(word for word in kept if word not in (*TOGETHER, "-c", together)),
+        *(word for word in kept if word not in (TOGETHER, "-c", together)),
+        # cmake/warnings.cmake leaves it out there.
+        "-Wshadow",
         "-fsyntax-only",
         str(source),
     ]

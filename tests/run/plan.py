@@ -133,7 +133,7 @@ def all_stages(tiers):
         Stage("qom", "tests", script("qom.sh"), ["qemu", "host programs", "iPXE images"]),
         Stage("qom sanitized", "tests", script("qom_sanitized.sh"),
               ["qemu", "host programs", "sanitized model"]),
-        Stage("programs", "tests", script("programs.sh"), ["host programs"]),
+        Stage("programs", "waits", script("programs.sh"), ["host programs"]),
         Stage("programs at length", "tests", script("programs.sh", "long"), ["host programs"]),
         Stage("guest", "tests", [str(ROOT / "tests/guest/run_cases.py"), "guest"], guests),
         Stage("host-asan tests", "tests", script("preset.sh", "test", "host-asan"),

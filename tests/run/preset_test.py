@@ -57,7 +57,7 @@ class Preset(unittest.TestCase):
         return [tuple(line.split("\t")[i] for i in (0, 2)) for line in text.splitlines()]
 
     def test_a_whole_run_configures_a_new_folder_for_a_build_from_nothing(self):
-        for preset, form in (("host", "ON"), ("host-asan", "ON"), ("fuzz", "ON")):
+        for preset, form in (("host", "HOSTED"), ("host-asan", "ON"), ("fuzz", "ON")):
             status, calls = self.preset("build", preset, FREEHCA_FEW_FILES="yes")
             self.assertEqual(0, status)
             self.assertEqual(
