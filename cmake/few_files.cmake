@@ -2,9 +2,9 @@
 # Copyright the freehca authors
 # A build from nothing spends most of its time on headers that each source reads again. With
 # FREEHCA_FEW_FILES=ON the sources of a folder are compiled as one: what `./dev demo --vfio-user`
-# does, and the builds of a whole `./dev test`. FREEHCA_FEW_FILES=HOSTED compiles the core as it ships,
-# source by source: its recorded figures are those of such a build. OFF, the default, is what is
-# quick for one changed source.
+# does, and the builds of a whole `./dev test`. FREEHCA_FEW_FILES=HOSTED compiles the core as it
+# ships, source by source: its recorded figures are those of such a build. OFF, the default, is what
+# is quick for one changed source.
 # The test layering.sources_alone compiles alone what was compiled together: nothing else shows an
 # include that a source forgot.
 set(FREEHCA_FEW_FILES OFF CACHE STRING "Compile the sources of a folder as one: OFF, ON or HOSTED")

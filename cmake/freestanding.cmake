@@ -14,11 +14,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_definitions(freehca_freestanding INTERFACE __cpp_impl_coroutine=201902L)
 endif()
 
-# freehca_core_library(NAME [BY_FOLDERS] SOURCES... DEPENDS...): a library of the core in each access
-# flavour. BY_FOLDERS: FREEHCA_FEW_FILES=HOSTED holds for it as for hosted parts.
-# NAME: plain loads and stores, which ships. NAME_routed: each access is a call (the in-process
-# model). NAME_registers_routed: register accesses are calls, memory is accessed directly (a program
-# with its adapter inside); built only for what links it.
+# freehca_core_library(NAME [BY_FOLDERS] SOURCES... DEPENDS...): a library of the core in each
+# access flavour. BY_FOLDERS: FREEHCA_FEW_FILES=HOSTED holds for it as for hosted parts.
+# NAME: plain loads and stores, which ships.
+# NAME_routed: each access is a call (the in-process model).
+# NAME_registers_routed: register accesses are calls, memory is accessed directly (a program with
+# its adapter inside). It is built only for what links it.
 function(freehca_core_library name)
   cmake_parse_arguments(arg "BY_FOLDERS" "" "SOURCES;DEPENDS" ${ARGN})
   foreach(flavour direct routed registers_routed)
