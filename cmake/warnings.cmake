@@ -8,7 +8,7 @@ target_compile_options(freehca_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast -Wundef
   -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align $<$<BOOL:${FREEHCA_WERROR}>:-Werror>)
 # Where the sources of a folder are compiled as one, a name may also hide one of another source.
-target_compile_options(freehca_warnings INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
+target_compile_options(freehca_warnings INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:FREEHCA_JOINED>>>:-Wshadow>)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # At -O3 g++ 12 takes "text" + std::string for a copy that overlaps itself (GCC's bugs 105329 and

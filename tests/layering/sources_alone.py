@@ -44,7 +44,7 @@ def together_only(commands, tests):
         file = pathlib.Path(command["file"])
         if file.parent.name == "Unity" and tests not in file.parents:
             sources = [
-                pathlib.Path(name).resolve()
+                (file.parent / name).resolve()
                 for name in INCLUDE.findall(file.read_text(encoding="utf-8"))
             ]
             # The only source of its folder has no other one before it.
