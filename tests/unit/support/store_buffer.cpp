@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <random>
-#include <string_view>
+#include <string>
 
 namespace freehca::testing {
 
@@ -24,14 +26,22 @@ bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b, std::s
 bool is_word(const std::byte* at, std::size_t bytes) {
   return (bytes == 4 || bytes == 8) && reinterpret_cast<std::uintptr_t>(at) % bytes == 0;
 }
-/// The compiler names a file by its absolute path. ccache makes that path relative to the build
-/// folder, and -ffile-prefix-map replaces the checkout's folder by ".".
+/// The path of a source from the checkout. The compiler names a source by its absolute path. ccache
+/// makes that path relative to the build folder. -ffile-prefix-map replaces the checkout by ".".
+/// A source that is compiled as part of a joined source is named by the joined source's folder and
+/// the path from there.
+std::string path_in_checkout(std::filesystem::path path) {
+  path = path.lexically_normal();
+  if (!path.empty() && *path.begin() == "..") path = FREEHCA_BINARY_DIR / path;
+  if (path.is_absolute()) path = path.lexically_normal().lexically_relative(FREEHCA_SOURCE_DIR);
+  return path.generic_string();
+}
 barrier_site site_of(const char* file, unsigned line) {
-  const std::string_view path = file;
-  for (const std::string_view root :
-       {FREEHCA_SOURCE_DIR "/", FREEHCA_SOURCE_DIR_FROM_BUILD "/", "./"})
-    if (path.starts_with(root)) return {std::string(path.substr(root.size())), line};
-  return {file, line};
+  // A scenario passes a barrier thousands of times.
+  static std::map<const char*, std::string> paths;
+  std::string& path = paths[file];
+  if (path.empty()) path = path_in_checkout(file);
+  return {path, line};
 }
 
 }  // namespace
