@@ -261,7 +261,7 @@ void add_ethernet(std::vector<wrong_call>& to) {
     world.how.vpi[0] = true;
     world.begin(world.how.strict);
     EXPECT_EQ(world.driver->command(opcode::close_port, 0, 1).status, command_status::ok);
-    world.make_qp_in(qp_state::init);
+    world.make_qp_in(qp_state::rtr);
     return world.issue(c.numbered(set_port_input_modifier(set_port_selector::general, 1))
                            .by(static_cast<unsigned>(set_port_modifier::ethernet)));
   });

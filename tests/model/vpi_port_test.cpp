@@ -198,6 +198,18 @@ TEST_F(vpi_types, stay_while_a_queue_pair_is_bound_to_the_link) {
   EXPECT_EQ(port->to_ethernet(), status::ok);
 }
 
+TEST_F(vpi_types, change_while_a_queue_pair_has_no_path_yet) {
+  begin(with_vpi());
+  const test_qp waiting = hca->make_qp(0x110);
+  ASSERT_EQ(hca->modify(opcode::rst2init_qp, waiting.number, hca->first_context(waiting)),
+            status::ok);
+  EXPECT_EQ(port->to_ethernet(), status::ok);
+  EXPECT_EQ(port->to_infiniband(), status::ok);
+  const auto ready = hca->ready_context(waiting, waiting.number);
+  ASSERT_EQ(hca->modify(opcode::init2rtr_qp, waiting.number, ready), status::ok);
+  EXPECT_EQ(port->to_ethernet(), status::bad_resource_state);
+}
+
 TEST_F(vpi_types, by_default_change_and_what_was_bound_is_in_error) {
   options how = with_vpi();
   how.strict = false;

@@ -62,9 +62,19 @@ void queue_pairs::unlink(queue_pair& qp) {
   (qp.newer == nullptr ? newest_ : qp.newer->older) = qp.older;
 }
 
+namespace {
+
+/// A connected queue pair gets its path by the transition to RTR. The context of INIT has none
+/// (Linux 6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp).
+bool is_bound(const queue_pair& qp, unsigned port) {
+  return qp.bound_to_link(port) && !(qp.connected() && qp.state == qp_state::init);
+}
+
+}  // namespace
+
 void queue_pairs::count_bound(queue_pair& qp, bool there) {
   for (unsigned i = 0; i < bound_.size(); ++i) {
-    const bool now = there && qp.bound_to_link(i + 1);
+    const bool now = there && is_bound(qp, i + 1);
     if (now && !qp.counted[i]) ++bound_[i];
     if (!now && qp.counted[i]) --bound_[i];
     qp.counted[i] = now;
@@ -78,7 +88,7 @@ void queue_pairs::apply_link_change(queue_pair& qp) {
   bool link_gone = false, decode = false;
   for (unsigned i = 0; i < before.size(); ++i) {
     if (before[i] == qp.links[i]) continue;
-    link_gone = link_gone || qp.bound_to_link(i + 1);
+    link_gone = link_gone || is_bound(qp, i + 1);
     decode = decode || qp.way.port == i + 1;
   }
   a_.account.charge(link_gone ? link_error_price : decoded_price);
