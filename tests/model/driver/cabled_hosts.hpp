@@ -2,8 +2,8 @@
 // Copyright the freehca authors
 //
 // Two hosts, each with a modelled adapter and our driver on it, on one clock. A cable joins their
-// first ports. No subnet manager runs: the fixture writes LIDs and port states itself. It opens
-// Ethernet ports.
+// first ports, and another one their second ports if the test has those. No subnet manager runs:
+// the fixture writes LIDs and port states itself. It opens Ethernet ports.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,19 @@ namespace freehca::testing {
 
 class cabled_hosts;
 
+/// The ports of both adapters.
+struct cabled_ports {
+  unsigned count = 1;  ///< with a cable
+  model::link_layer link[2] = {model::link_layer::infiniband, model::link_layer::infiniband};
+  bool vpi[2] = {};
+  bool by_rules = false;  ///< device-managed steering
+};
+
 /// One of the two. It serves as the rig of rc_pair.hpp and verbs_rig.hpp.
 class cabled_host {
  public:
   cabled_host(cabled_hosts& both, unsigned index, const verbs_events& events,
-              model::link_layer link, bool by_rules);
+              const cabled_ports& ports);
 
   /// Runs both hosts.
   bool run(const std::function<bool()>& done, std::uint64_t limit_ns = 300'000'000'000);
@@ -53,7 +61,7 @@ class cabled_host {
 
  private:
   static in_process::machine_options options_for(cabled_hosts& both, unsigned index,
-                                                 model::link_layer link);
+                                                 const cabled_ports& ports);
 
   cabled_hosts& both_;
   const unsigned index_;
@@ -80,10 +88,13 @@ class cabled_hosts {
  public:
   cabled_hosts(const verbs_events& events_of_0, const verbs_events& events_of_1,
                model::link_layer link = model::link_layer::infiniband, bool by_rules = false)
-      : link_(link),
-        hosts_{{*this, 0, events_of_0, link, by_rules}, {*this, 1, events_of_1, link, by_rules}} {
+      : cabled_hosts({.link = {link}, .by_rules = by_rules}, events_of_0, events_of_1) {}
+  explicit cabled_hosts(const cabled_ports& ports, const verbs_events& events_of_0 = {},
+                        const verbs_events& events_of_1 = {})
+      : ports_(ports), hosts_{{*this, 0, events_of_0, ports}, {*this, 1, events_of_1, ports}} {
     for (cabled_host& h : hosts_) fabric.add(h.machine);
-    fabric.lay_cable(hosts_[0].machine, 1, hosts_[1].machine, 1);
+    for (unsigned port = 1; port <= ports.count; ++port)
+      fabric.lay_cable(hosts_[0].machine, port, hosts_[1].machine, port);
   }
 
   cabled_host& operator[](unsigned i) { return hosts_[i]; }
@@ -93,6 +104,7 @@ class cabled_hosts {
     for (;;) {
       std::uint64_t deadline = until;
       for (cabled_host& h : hosts_) deadline = std::min(deadline, h.poll());
+      if (meanwhile) deadline = std::min(deadline, meanwhile());
       if (done()) return true;
       if (fabric.time() >= until) return false;
       fabric.step(deadline);
@@ -107,17 +119,20 @@ class cabled_hosts {
       ASSERT_TRUE(up[i].outcome().ok()) << words(up[i].outcome());
       ASSERT_TRUE(hosts_[i].open_objects().ok());
     }
-    if (link_ == model::link_layer::ethernet) return open_ethernet_ports();
-    for (cabled_host& h : hosts_) activate(h);
+    for (unsigned port = 1; port <= ports_.count; ++port) {
+      if (ports_.link[port - 1] == model::link_layer::ethernet) open_ethernet_ports(port);
+      else
+        for (cabled_host& h : hosts_) activate(h, port);
+    }
   }
 
   /// Waits for the other end of the cable, then makes the port active with the host's LID.
-  void activate(cabled_host& h) {
+  void activate(cabled_host& h, unsigned port = 1) {
     using info = layouts::port_info;
     port_query now;
     const auto ask = [&] {
       now.restart();
-      now.start(h.adapter.commands(), 1);
+      now.start(h.adapter.commands(), port);
       return h.await(now).ok();
     };
     const auto state = [&] { return now.attribute<info>().get<&info::state>(); };
@@ -130,20 +145,20 @@ class cabled_hosts {
       auto next = now.attribute<info>();
       next.set<&info::lid>(h.lid()).set<&info::master_sm_lid>(1).set<&info::state>(to);
       next.set<&info::physical_state>(layouts::port_physical_state::no_change);
-      set_port_info(h, next);
+      set_port_info(h, next, port);
     }
-    EXPECT_TRUE(h.run([&] { return h.adapter.port(1).active(); }, clock::seconds(10)));
+    EXPECT_TRUE(h.run([&] { return h.adapter.port(port).active(); }, clock::seconds(10)));
   }
 
   /// Bring-up opens InfiniBand ports only.
-  void open_ethernet_ports() {
+  void open_ethernet_ports(unsigned port) {
     for (cabled_host& h : hosts_) {
       port_operation open;
-      open.open(h.adapter, 1);
+      open.open(h.adapter, port);
       ASSERT_TRUE(h.await(open).ok());
     }
     for (cabled_host& h : hosts_)
-      ASSERT_TRUE(run([&] { return h.adapter.port(1).active(); }, clock::seconds(10)));
+      ASSERT_TRUE(run([&] { return h.adapter.port(port).active(); }, clock::seconds(10)));
   }
 
   void tear_down() {
@@ -160,40 +175,45 @@ class cabled_hosts {
   }
 
   in_process::fabric fabric;
+  /// Called in each turn of run(). Returns the time of the next turn that it needs.
+  std::function<std::uint64_t()> meanwhile;
 
  private:
-  void set_port_info(cabled_host& h, const layouts::image<layouts::port_info>& to) {
+  void set_port_info(cabled_host& h, const layouts::image<layouts::port_info>& to, unsigned port) {
     using layouts::smp;
-    firmware_command<commands::mad_ifc<smp>> set(std::uint32_t{1}, std::uint32_t{0});
-    set.input = layouts::set_port_info(to, 1);
+    firmware_command<commands::mad_ifc<smp>> set(std::uint32_t{port}, std::uint32_t{0});
+    set.input = layouts::set_port_info(to, port);
     h.adapter.commands().submit(set);
     ASSERT_TRUE(h.await(set).ok());
     ASSERT_EQ(set.output.get<&smp::status>(), layouts::mad_status::success);
   }
 
-  const model::link_layer link_;
+  const cabled_ports ports_;
   cabled_host hosts_[2];
 };
 
 inline in_process::machine_options cabled_host::options_for(cabled_hosts& both, unsigned index,
-                                                            model::link_layer link) {
+                                                            const cabled_ports& ports) {
   in_process::machine_options how;
   how.clock = &both.fabric.clock();
   how.takes_fills = false;
-  how.model.link[0] = link;
-  how.model.cable[0] = true;
+  for (unsigned i = 0; i < 2; ++i) {
+    how.model.link[i] = ports.link[i];
+    how.model.vpi[i] = ports.vpi[i];
+    how.model.cable[i] = i < ports.count;
+  }
   how.model.subnet_manager = false;
   how.model.node_guid += std::uint64_t{index} << 8;
   return how;
 }
 
 inline cabled_host::cabled_host(cabled_hosts& both, unsigned index, const verbs_events& events,
-                                model::link_layer link, bool by_rules)
+                                const cabled_ports& ports)
     : both_(both),
       index_(index),
-      budget_(budget_for(by_rules)),
+      budget_(budget_for(ports.by_rules)),
       events_(events),
-      machine(options_for(both, index, link)),
+      machine(options_for(both, index, ports)),
       device_storage_(device::storage_bytes(budget_)),
       verbs_storage_(verbs::storage_bytes(budget_, every_kind())) {
   device_setup setup{.platform = machine.platform(),
@@ -201,7 +221,7 @@ inline cabled_host::cabled_host(cabled_hosts& both, unsigned index, const verbs_
                      .storage = device_storage_.at(),
                      .storage_bytes = device_storage_.bytes(),
                      .port_wait = 0};
-  if (by_rules) steer_by_rules(setup);
+  if (ports.by_rules) steer_by_rules(setup);
   EXPECT_TRUE(adapter.open(setup).ok());
 }
 

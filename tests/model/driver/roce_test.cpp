@@ -2,18 +2,18 @@
 // Copyright the freehca authors
 //
 // RC, UC and UD by RoCE v1 and v2 between two hosts, and paths that an Ethernet port does not have.
-#include <optional>
 #include <vector>
 
 #include <freehca/layouts/ethernet.hpp>
 #include <freehca/layouts/headers.hpp>
 
-#include "cabled_hosts.hpp"
+#include "cabled_end.hpp"
 
 namespace freehca {
 namespace {
 
 using namespace testing;
+using end = cabled_end;
 using id = attribute_id;
 using layouts::primary_path;
 using layouts::qp_service;
@@ -25,7 +25,7 @@ enum : std::uint8_t { at_v1, at_v2_ipv6, at_v2_ipv4, at_none };
 // The VLAN has place 1 in the list, so index 3 in the table of the device.
 constexpr std::uint16_t vlan = 0x123, vlans[] = {no_vlan, vlan};
 constexpr unsigned vlan_index = 3;
-constexpr std::uint32_t qkey = 0x1234567;
+constexpr std::uint32_t qkey = cabled_end::qkey;
 
 constexpr std::uint64_t mac_of(unsigned host) {
   return 0x0002'c900'0010 + host;
@@ -41,88 +41,6 @@ roce_path path_to(unsigned host, std::uint8_t index) {
           .traffic_class = 0x28,
           .dgid = gid_at(host, index)};
 }
-
-/// A queue pair with its own completion queue and a buffer, at one of the hosts.
-struct end {
-  end(cabled_host& at, qp_service service) : host(at) {
-    domain = host.objects.create<protection_domain>().value();
-    create_completion_queue cq;
-    cq.start(host.objects, {.entries = 31});
-    EXPECT_TRUE(host.await(cq).ok());
-    completion = cq.made();
-    create_queue_pair qp;
-    qp.start(host.objects, {.pd = domain,
-                            .send_cq = completion,
-                            .receive_cq = completion,
-                            .service = service,
-                            .sends = 8,
-                            .receives = 8});
-    EXPECT_TRUE(host.await(qp).ok());
-    pair = qp.made();
-    const memory_access all{.local_write = true, .remote_read = true, .remote_write = true};
-    buffer.emplace(host, domain, bytes, 24, all);
-  }
-  ~end() {
-    destroy_queue_pair qp;
-    qp.start(host.objects, pair);
-    EXPECT_TRUE(host.await(qp).ok());
-    destroy_completion_queue cq;
-    cq.start(host.objects, completion);
-    EXPECT_TRUE(host.await(cq).ok());
-    buffer.reset();
-    EXPECT_TRUE(host.objects.destroy(domain).ok());
-  }
-  end(const end&) = delete;
-  end& operator=(const end&) = delete;
-
-  std::uint32_t number() const { return qpn_of(host.objects, pair); }
-  status move(qp_state to, const connection_attributes& a) {
-    modify_queue_pair m;
-    m.start(host.objects, pair, to, a);
-    return host.await(m);
-  }
-  connection_attributes attributes(const address_attributes& path, std::uint32_t remote) const {
-    connection_attributes a;
-    a.remote_read = a.remote_write = true;
-    a.qkey = qkey;
-    a.remote_qpn = remote;
-    a.address = path;
-    return a;
-  }
-  void connect(const address_attributes& path, std::uint32_t remote) {
-    for (const auto to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
-      const status s = move(to, attributes(path, remote));
-      ASSERT_TRUE(s.ok()) << static_cast<unsigned>(to) << ": " << words(s);
-    }
-  }
-  queues::sq& send() { return host.objects.find(pair)->rings.send; }
-  void receive(std::size_t from, std::size_t length) {
-    const queues::data_entry to = buffer->entry(from, length);
-    auto& ring = host.objects.find(pair)->rings.receive;
-    ASSERT_TRUE(ring.post_and_ring({.wr_id = 9, .list = &to, .entries = 1}).ok());
-  }
-  queues::work_completion next() {
-    queues::work_completion w;
-    w.status = queues::completion_status::unknown_syndrome;
-    auto& cq = host.objects.find(completion)->rings;
-    bool found = false;
-    EXPECT_TRUE(
-        host.run([&] { return found || (found = cq.poll(&w, 1) == 1); }, clock::seconds(60)))
-        << "host " << host.index();
-    return w;
-  }
-  void pattern(std::size_t length, unsigned seed) {
-    for (std::size_t i = 0; i < length; ++i)
-      *buffer->at(i) = static_cast<std::byte>((i * 7 + seed) & 0xff);
-  }
-
-  static constexpr std::size_t bytes = 0x8000;
-  cabled_host& host;
-  pd_handle domain;
-  cq_handle completion;
-  qp_handle pair;
-  std::optional<registered_buffer_of<cabled_host>> buffer;
-};
 
 class roce_hosts {
  public:
