@@ -21,13 +21,10 @@ constexpr std::size_t frame_bytes = 1000, slot_bytes = 1024;
 constexpr unsigned frames = 100;
 constexpr std::uint64_t most_time = clock::seconds(30);
 
-/// Bring-up opens InfiniBand ports. A VPI port can become an Ethernet port while it is closed.
+/// A VPI port can become an Ethernet port.
 status make_ethernet(blocking::session& session) {
   device& adapter = session.adapter().hardware();
   if (adapter.port(1).link_layer == layouts::port_type::ethernet) return {};
-  port_operation close;
-  close.close(adapter, 1);
-  FREEHCA_TRY(session.wait(close));
   set_port_type change;
   change.start(adapter, 1, layouts::port_type::ethernet);
   return session.wait(change);

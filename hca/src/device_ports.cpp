@@ -34,6 +34,9 @@ void device_ports::begin(unsigned count) {
   __builtin_memset(static_cast<void*>(attributes_), 0, sizeof attributes_);
   for (port_attributes& p : attributes_) p.state = layouts::port_state::down;
   for (port_control& p : controls_) p.addresses.forget();
+  // The owners have released all objects, but for those of an owner that left before.
+  for (auto& of_port : users_)
+    for (auto& users : of_port) users.store(0, std::memory_order::relaxed);
   known_ = partners_ = stale_ = 0;
 }
 

@@ -208,11 +208,6 @@ status make_ethernet(workplace& at, unsigned port) {
   if (port > adapter.capabilities().ports ||
       adapter.port(port).link_layer == layouts::port_type::ethernet)
     return {};
-  if (adapter.port_open(port)) {
-    port_operation close;
-    close.close(adapter, port);
-    FREEHCA_TRY(at.driver.wait(close));
-  }
   set_port_type change;
   change.start(adapter, port, layouts::port_type::ethernet);
   return at.driver.wait(change);

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/hca/ethernet/port_type.hpp>
 
+#include <freehca/firmware_cmds/port.hpp>
 #include <freehca/layouts/smp.hpp>
 
 #include <freehca/hca/attribute_ids.hpp>
@@ -38,25 +39,54 @@ status set_port_type::check() const {
   if (!one_type || (can != port_type::vpi && can != to_))
     return note.refuse(attribute_id::port_type, static_cast<unsigned>(to_),
                        static_cast<unsigned>(can));
+  const bool all = close_ == ports_to_close::all;
   const port_control& p = d.ports_.control(port_);
-  if (p.changing) return driver_error::busy;
+  if ((all ? d.ports_.changing() : p.changing) || d.ports_.has_users(port_))
+    return driver_error::busy;
   // A change to InfiniBand that did not come to its end may be repeated.
   const port_attributes& a = d.port(port_);
   const bool is_complete = a.link_layer == to_ && (to_ != port_type::ib || a.guid != 0);
-  return p.open || is_complete ? status(driver_error::bad_state) : status();
+  return (p.open && !all) || is_complete ? status(driver_error::bad_state) : status();
 }
 
-void set_port_type::start(device& adapter, unsigned port, layouts::port_type to) {
+void set_port_type::start(device& adapter, unsigned port, layouts::port_type to,
+                          ports_to_close closed) {
   if (!startable()) return;
   aim(adapter, port);
   to_ = to;
-  step_ = step::set;
-  if (begin(check(), &advance)) send_step();
+  close_ = closed;
+  closing_ = 0;
+  step_ = step::close;
+  if (!begin(check(), &advance)) return;
+  hold_ports_to_close(true);
+  send_step();
+}
+
+/// Keeps other operations from the ports to close, or gives back those that are not in doubt.
+void set_port_type::hold_ports_to_close(bool hold) {
+  if (close_ == ports_to_close::none) return;
+  for (unsigned port = 1; port <= device_->capabilities().ports; ++port) {
+    port_control& p = device_->ports_.control(port);
+    if (port != port_) p.changing = hold || p.at_risk.in_doubt();
+  }
 }
 
 void set_port_type::send_step() {
   channel& commands = device_->commands();
   switch (step_) {
+    case step::close:
+      while (close_ == ports_to_close::all && ++closing_ <= device_->capabilities().ports) {
+        port_control& p = device_->ports_.control(closing_);
+        if (!p.open) continue;
+        command_request& r = next_request();
+        r.opcode = commands::close_port::code;
+        commands::close_port::aim(r, closing_);
+        p.requested = false;
+        change_.put_at_risk(p.at_risk);
+        return send();
+      }
+      step_ = step::set;
+      [[fallthrough]];
     case step::set: {
       command_request& r = next_request();
       if (to_ == layouts::port_type::ethernet) {
@@ -84,9 +114,25 @@ void set_port_type::send_step() {
   }
 }
 
+void set_port_type::port_closed(status outcome) {
+  port_control& p = device_->ports_.control(closing_);
+  // If the command was not answered, the late answer settles the state of the port.
+  const bool in_doubt = p.at_risk.in_doubt();
+  if (!in_doubt) p.open = !outcome.ok();
+  if (outcome.ok()) {
+    device_->ports_.changed(closing_);
+    outcome = stop_reason();
+    if (outcome.ok()) return send_step();
+  }
+  hold_ports_to_close(false);
+  if (closing_ == port_ && in_doubt) return complete(outcome);
+  end(outcome);
+}
+
 void set_port_type::advance(stepper& self, status outcome) noexcept {
   using layouts::port_type;
   auto& o = static_cast<set_port_type&>(self);
+  if (o.step_ == step::close) return o.port_closed(outcome);
   device_ports& ports = o.device_->ports_;
   port_attributes& p = ports.attributes(o.port_);
   if (outcome.ok()) {
@@ -94,6 +140,8 @@ void set_port_type::advance(stepper& self, status outcome) noexcept {
     auto& known = o.device_->capabilities_.raw_port[o.port_ - 1];
     auto next = step::read;
     switch (o.step_) {
+      case step::close:
+        break;
       case step::set:
         // Its other attributes, and the entries of its tables, are gone.
         p = {};
@@ -129,6 +177,7 @@ void set_port_type::advance(stepper& self, status outcome) noexcept {
   }
   // An event of the old type may have begun to read the port, or a command above failed.
   if (p.link_layer == o.to_) ports.changed(o.port_);
+  o.hold_ports_to_close(false);
   o.end(outcome);
 }
 

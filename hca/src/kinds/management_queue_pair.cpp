@@ -70,6 +70,7 @@ void modify_management_queue_pair::start(verbs& owner, management_qp_handle h, q
                                                    : sched_queue_ib(pair->port, 0))
         .set<&primary_path::no_force_smac>(can.link_layer(pair->port) == port_type::ethernet)
         .set<&primary_path::counter_index>(sink_counter(can));
+    pair->use_port(pair->port);
   }
   send(*pair, to, c, to == qp_state::init ? qp_optpar::pkey_index | qp_optpar::qkey : 0);
 }

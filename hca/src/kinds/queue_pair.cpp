@@ -139,7 +139,19 @@ void queue_pair::forget_completions() {
     if (queue != nullptr) queue->rings.forget(rings);
 }
 
+void queue_pair::use_port(unsigned port) {
+  const auto bit = static_cast<std::uint8_t>(1u << (port - 1));
+  if ((ports & bit) == 0) owner->count_port_users(port, 1);
+  ports |= bit;
+}
+
+void queue_pair::leave_ports(verbs& in) {
+  for (unsigned port = 1; ports != 0; ++port, ports >>= 1)
+    if ((ports & 1) != 0) in.count_port_users(port, -1);
+}
+
 void queue_pair::strip(verbs& in) {
+  leave_ports(in);
   if (number != none) in.queue_pairs().remove(rings);
   forget_completions();
   rings.send.close();

@@ -150,6 +150,8 @@ void change_queue_pair::start(verbs& owner, qp_handle h, qp_state to, const queu
   if (!s.ok()) return refuse(owner, s);
   from_ = rule->from;
   to_ = to;
+  if ((a.given & qp_optpar::primary_path) != 0) pair->use_port(a.path.port());
+  if ((a.given & qp_optpar::alternate_path) != 0) pair->use_port(a.alternate.port());
   if (to == qp_state::sq_draining) {
     if (a.drained_event) transition_.request.input_modifier |= rts2sqd_drained_event;
     // The event may arrive before the answer.

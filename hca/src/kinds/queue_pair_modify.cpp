@@ -267,6 +267,8 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
   keep_those_of_init(*pair, to, values);
   s = write_context(*pair, to, values, c, optional);
   if (!s.ok()) return refuse(owner, s);
+  // The context of a queue pair of frames has the port from INIT on.
+  if (to == qp_state::rtr || pair->service->path != nullptr) pair->use_port(a.address.port());
   send(*pair, to, c, optional);
 }
 
@@ -289,6 +291,8 @@ void queue_pair::settle_change(bool done) {
   const bool is_later = (qp_state == qp_state::error && moving_to != qp_state::reset) ||
                         (qp_state == qp_state::sq_drained && moving_to == qp_state::sq_draining);
   if (done && !is_later) qp_state = moving_to;
+  const bool without_path = qp_state == qp_state::init && service->path == nullptr;
+  if (qp_state == qp_state::reset || without_path) leave_ports(*owner);
   if (qp_state != qp_state::reset) return;
   // The destruction of a queue pair in RESET needs no command. The firmware refuses to reset it.
   if (state == phase::live) state = phase::blank;

@@ -81,9 +81,9 @@ status rss_queue_pair::plan(verbs& in, const attributes& a, creation<creating>&)
     FREEHCA_TRY(note.check(attribute_id::hash_key_bytes, a.key != nullptr ? a.key_bytes : 0,
                            key_bytes, key_bytes));
   // Linux does not hash by ports without the addresses (6.1 hw/mlx4/qp.c set_qp_rss).
-  const unsigned h = a.headers, ports = h << 1,
-                 needed = ((ports | h << 4) & rss_headers::ipv4) |
-                          ((ports | h << 3) & rss_headers::ipv6);
+  const unsigned h = a.headers, for_ports = h << 1,
+                 needed = ((for_ports | h << 4) & rss_headers::ipv4) |
+                          ((for_ports | h << 3) & rss_headers::ipv6);
   if ((needed & ~h) != 0 || h > 0x3f) return note.refuse(attribute_id::hash_headers, h, h);
   FREEHCA_TRY(queue_pair::plan(in, a.queue, &frames_service));
   rss = &spreading;

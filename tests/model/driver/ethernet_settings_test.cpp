@@ -359,7 +359,7 @@ struct vpi_port : ethernet_settings {
   vpi_port() : ethernet_settings(true) {}
   status become(port_type to, unsigned number = 1) {
     set_port_type op;
-    op.start(rig.adapter, number, to);
+    op.start(rig.adapter, number, to, ports_to_close::none);
     return rig.await(op);
   }
 };

@@ -161,7 +161,7 @@ const management_send by_directed_route{.wr_id = 5,
 struct infiniband_management : ::testing::Test {
   infiniband_management() { hosts.bring_up(); }
   ~infiniband_management() override { hosts.tear_down(); }
-  cabled_hosts hosts{{}, {}};
+  cabled_hosts hosts{verbs_events{}, verbs_events{}};
 };
 
 TEST_F(infiniband_management, a_directed_route_reaches_the_other_agent_and_returns) {

@@ -5,9 +5,11 @@
 #include <cstdint>
 
 #include <freehca/firmware_cmds/channel.hpp>
+#include <freehca/hal/atomics.hpp>
 #include <freehca/hal/clock.hpp>
 #include <freehca/layouts/query_port.hpp>
 
+#include <freehca/hca/budget.hpp>
 #include <freehca/hca/capabilities.hpp>
 #include <freehca/hca/port_addresses.hpp>
 #include <freehca/hca/ports.hpp>
@@ -36,6 +38,19 @@ class device_ports {
   port_control& control(unsigned port) { return controls_[port - 1]; }
   const port_control& control(unsigned port) const { return controls_[port - 1]; }
   bool changing() const;
+
+  /// Changes the number of objects of one owner that use a port. Called on the thread of the owner.
+  void count_users(unsigned port, std::uint32_t owner_index, int change) {
+    atomics::atomic<std::uint32_t>& users = users_[port - 1][owner_index];
+    const auto more = static_cast<std::uint32_t>(change);
+    users.store(users.load(std::memory_order::relaxed) + more, std::memory_order::relaxed);
+  }
+  /// True if an object of any owner uses the port.
+  bool has_users(unsigned port) const {
+    for (const atomics::atomic<std::uint32_t>& users : users_[port - 1])
+      if (users.load(std::memory_order::relaxed) != 0) return true;
+    return false;
+  }
 
   /// Forgets all attributes. The device has `count` ports.
   void begin(unsigned count);
@@ -105,6 +120,8 @@ class device_ports {
   std::uint64_t retry_at_ = 0;  // changed ports are not read before this time
   port_attributes attributes_[most_ports];
   port_control controls_[most_ports];
+  // A number for each owner, so that each number has one writer: see interrupt_count.
+  atomics::atomic<std::uint32_t> users_[most_ports][1 + budget::most_completion_event_queues] = {};
   port_query query_;
 };
 

@@ -86,7 +86,8 @@ extern const roce_functions write_roce, write_raw_ethernet;
 class address_attributes {
  public:
   constexpr address_attributes(const infiniband_path& path = {}) : infiniband_(path) {}
-  constexpr address_attributes(const roce_path& path, const roce_functions& write = write_roce)
+  // By value: with a reference, g++ 12 warns of uninitialized padding if it inlines the caller.
+  constexpr address_attributes(roce_path path, const roce_functions& write = write_roce)
       : roce_(path), write_(&write) {}
   constexpr address_attributes(const raw_ethernet_path& path)
       : roce_{.port = path.port, .priority = path.priority}, write_(&write_raw_ethernet) {}

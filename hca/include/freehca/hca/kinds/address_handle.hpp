@@ -25,7 +25,14 @@ struct address_handle : object_record {
   status build(verbs& in, const attributes& a) {
     FREEHCA_TRY(write_address(in, a.pd, a.address, address));
     use(*in.find(a.pd));
+    in.count_port_users(a.address.port(), 1);
     return {};
+  }
+  void strip(verbs& in) {
+    using rows = layouts::address_vector_rows;
+    if (const auto port = static_cast<unsigned>(address.vector.get<&rows::port>()); port != 0)
+      in.count_port_users(port, -1);
+    address = {};
   }
 };
 static_assert(sizeof(void*) != 8 || sizeof(address_handle) == 128);

@@ -75,6 +75,7 @@ struct queue_pair : queue_object {
   queues::sq_shape send_shape;
   queues::rq_shape receive_shape;
   std::uint16_t xrcd = 0;  ///< the number of the XRC domain, for an XRC target alone
+  std::uint8_t ports = 0;  ///< bit n: the queue pair counts as a user of port n + 1
   const queue_pair_service* service = nullptr;
   const protection_domain* domain = nullptr;
   completion_queue* send_cq = nullptr;
@@ -103,6 +104,9 @@ struct queue_pair : queue_object {
   void end_requests(verbs& in, status why);
   /// Drops the completions of this queue pair that were not polled.
   void forget_completions();
+  /// Counts the queue pair as a user of a port, because its context will have a path over it.
+  void use_port(unsigned port);
+  void leave_ports(verbs& in);
 
  protected:
   /// As the other plan(), for a service that a kind of its own has. Does not read

@@ -220,6 +220,10 @@ class verbs {
   /// The event context that reports the completions of a queue. Null if this owner does not poll
   /// such a context.
   event_context* event_queue(unsigned completion_context) const;
+  /// Changes the number of this owner's objects that use a port: see set_port_type.
+  void count_port_users(unsigned port, int change) {
+    device_->ports_.count_users(port, owner_index(), change);
+  }
   queues::qp_directory& queue_pairs() { return queue_pairs_; }
   number_directory& completion_queues() { return completion_queues_; }
   number_directory& shared_receive_queues() { return shared_receive_queues_; }
