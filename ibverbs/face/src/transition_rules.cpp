@@ -98,6 +98,13 @@ unsigned column_of(ibv_qp_type type) {
 
 }  // namespace
 
+int without_ignored(ibv_qp_type type, int mask) {
+  if (type == IBV_QPT_XRC_SEND) return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  if (type == IBV_QPT_XRC_RECV)
+    return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+  return mask;
+}
+
 bool is_transition(ibv_qp_state from, ibv_qp_state to, ibv_qp_type type, int mask) {
   const int given = mask & ~IBV_QP_STATE;
   // From every state, and with nothing else.

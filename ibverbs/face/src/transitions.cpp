@@ -295,6 +295,7 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   if (here.dead()) return ENODEV;
   // As rdma-core's ibv_cmd_modify_qp.
   if ((mask & ~(IBV_QP_RATE_LIMIT - 1)) != 0) return EOPNOTSUPP;
+  mask = without_ignored(qp->qp_type, mask);
   const engine::guard held(here.lock);
   here.poll_events_if_any();
   if (queue.table != nullptr) return modify_rss(here, queue, *how, mask);
