@@ -35,7 +35,7 @@ built() {
 }
 
 kernel_version='' hosts=1 log='' prepare=no device=default qemu='' server=no switch=no adapters=1
-clock=host
+clock=host lan=no
 packages=("$here/packages.txt")
 pass=()
 while [[ $# -gt 0 ]]; do
@@ -75,6 +75,7 @@ while [[ $# -gt 0 ]]; do
     --driver | --script | --timeout | --memory | --cpu | --smp | --file | --append | --env | --bare)
       pass+=("$1" "${2:?$1 wants a value}"); shift 2 ;;
     --icount | --virtual-time) clock=guest pass+=("$1"); shift ;;
+    --lan) lan=yes pass+=("$1"); shift ;;
     --verbose | --no-iommu) pass+=("$1"); shift ;;
     --) shift; break ;;
     -h | --help) usage; exit 0 ;;
@@ -87,6 +88,7 @@ done
   die "--adapters 2 is for one host whose adapters a switch joins: --switch ib"
 [[ $switch == no || $hosts -ge 2 || $adapters == 2 ]] ||
   die "--switch joins two hosts or more: --hosts 2, or two adapters of one: --adapters 2"
+[[ $lan == no || ($hosts == 2 && $server == no) ]] || die "--lan joins two hosts: --hosts 2"
 [[ $hosts -le 2 || $switch == yes ]] || die "more than two hosts are joined by a switch: --switch ib"
 for ((i = 0; i < ${#pass[@]}; i++)); do
   case ${pass[i]} in

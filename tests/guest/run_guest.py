@@ -149,11 +149,18 @@ class Guest:
                 "-netdev",
                 f"stream,id=wire,server={role},addr.type=unix,addr.path={self.wire()}",
             ]
+        if options.lan:
+            role = "on" if self.index == 1 else "off"
+            backend = f"stream,id=lan,server={role},addr.type=unix,addr.path={self.scratch}/lan"
+            command += ["-netdev", backend, "-device", self.network_card()]
         if options.device:
             command += ["-device", self.device() + self.cable() + ",id=hca0"]
         if options.adapters == 2:
             command += self.second_adapter()
         return command + options.qemu_arguments
+
+    def network_card(self):
+        return f"virtio-net-pci,netdev=lan,mac=52:54:00:00:08:0{self.index},romfile="
 
     def second_adapter(self):
         """Like the first one, with a port of the switch of its own. There is one host."""
@@ -289,6 +296,7 @@ def parse():
     parser.add_argument("--device-server")
     parser.add_argument("--switch")
     parser.add_argument("--adapters", type=int, default=1)
+    parser.add_argument("--lan", action="store_true")
     parser.add_argument("--timeout", type=float, default=0)
     parser.add_argument("--memory", default="512M")
     parser.add_argument("--cpu", default="Nehalem")
@@ -337,12 +345,12 @@ def main():
         deadline = time.monotonic() + options.timeout if options.timeout > 0 else None
         for guest in guests:
             guest.start()
-            # The second guest's end of the wire connects once, when it starts.
+            # The second guest's end of a stream connects once, when it starts.
+            streams = [*([] if switch else ["wire"]), *(["lan"] if options.lan else [])]
             while (
                 guest.index < options.hosts
-                and not switch
                 and guest.process.poll() is None
-                and not os.path.exists(os.path.join(scratch, "wire"))
+                and not all(os.path.exists(os.path.join(scratch, name)) for name in streams)
             ):
                 time.sleep(0.02)
         statuses = [guest.finish(deadline) for guest in guests]
