@@ -8,15 +8,18 @@
 #include <new>
 #include <optional>
 
+#include <freehca/hca/device_managed_steering.hpp>
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/in_process/detached.hpp>
 #include <freehca/in_process/machine.hpp>
 
 #include "digest.hpp"
 #include "driver_beginning.hpp"
+#include "every_object.hpp"
 #include "finding.hpp"
 #include "idle_watch.hpp"
 #include "lies.hpp"
+#include "reach.hpp"
 #include "traffic.hpp"
 
 namespace freehca::fuzz {
@@ -61,6 +64,10 @@ class driver_run final : public target {
       steps_.add(address), steps_.add(bytes);
     };
     open(false);
+    if (has(beginning::ethernet)) {
+      monitor_.emplace(every_object::sinks());
+      if (const status s = monitor_->start(device_); !s.ok()) found("no monitor", s);
+    }
     if (where.point == 0) return;
     device_.bring_up(up_);
     const unsigned least = where.point < beginning::up ? beginning::commands[where.point] : ~0u;
@@ -69,10 +76,12 @@ class driver_run final : public target {
     if (where.point < beginning::up) return;
     if (!up_.outcome().ok()) found("an honest bring-up fails", up_.outcome());
     if (where.point == beginning::connected) connect_all_of_honest();
+    if (where.point == beginning::every_object) make_every_object();
   }
   ~driver_run() override {
     // A machine that was made and never used.
     if (device_.state() != device_state::down) tear_down();
+    monitor_.reset();
     device_.close();
   }
 
@@ -86,13 +95,16 @@ class driver_run final : public target {
       shares_ = (how & 0x20) != 0;
       what.receives_alone = how % 16 == 3;
     }
+    if (where_.point == beginning::every_object) operations_ = from.take(3 * (from.byte() % 32u));
     input_ = from;
     lies adapter(
         machine_, input_,
         [this](lies::moment when) {
           (when == lies::moment::between_polls ? cancel_wanted_ : cancel_inside_wanted_) = true;
         },
-        [this](std::uint64_t address) { return messages_->holds(address); });
+        [this](std::uint64_t address) {
+          return messages_->holds(address) || (every_ && every_->holds(address));
+        });
     adapter_ = &adapter;
     if (where_.point == 0) device_.bring_up(up_);
     if (!where_.goes_on) cut_short(adapter);
@@ -111,6 +123,7 @@ class driver_run final : public target {
     if (!adapter.changed_structures()) {
       if (messages_->unended() != 0) found("a request never ends");
       if (where_.point >= beginning::up) messages_->check_memory();
+      if (every_) every_->check_memory();
     }
     adapter_ = nullptr;
   }
@@ -137,7 +150,21 @@ class driver_run final : public target {
     m.model.kind = (flags & beginning::connectx2) != 0 ? model::variant::connectx2
                                                        : model::variant::connectx3_pro;
     m.takes_fills = false;
+    m.model.judges = reach::recorder();
+    if ((flags & beginning::ethernet) != 0) {
+      m.model.link[1] = model::link_layer::ethernet;
+      m.model.vpi[1] = m.model.cable[1] = true;
+      m.model.with.add(model::capability::recoverable_errors);
+    }
     return m;
+  }
+
+  bool has(unsigned flag) const { return (beginning::machines[where_.machine] & flag) != 0; }
+
+  static budget budget_of(const beginning& where) {
+    budget b;
+    if ((beginning::machines[where.machine] & beginning::by_rules) != 0) b.log_mcg_entry_bytes = 10;
+    return b;
   }
 
   void open(bool take_over) {
@@ -148,6 +175,7 @@ class driver_run final : public target {
     setup.storage_bytes = device::storage_bytes(budget_);
     setup.port_wait = clock::seconds(1);
     setup.take_over = take_over;
+    if (has(beginning::by_rules)) steer_by_rules(setup);
     if (const status s = device_.open(setup); !s.ok()) found("the device cannot be opened", s);
   }
 
@@ -197,11 +225,12 @@ class driver_run final : public target {
     up_.cancel();
   }
 
-  status await(operation& op, const char* what) {
+  /// `polls`: how often the driver looks before the operation is left to itself.
+  status await(operation& op, const char* what, unsigned polls = ~0u) {
     current_ = &op;
-    drive([&] { return op.done(); }, what);
+    drive([&] { return op.done() || polls-- == 0; }, what);
     current_ = nullptr;
-    return op.outcome();
+    return op.done() ? op.outcome() : status(driver_error::cancelled);
   }
 
   status bring_up() {
@@ -230,7 +259,8 @@ class driver_run final : public target {
     events.request_ended = [](void* self, qp_handle, void*, const queues::work_completion& how,
                               status) noexcept {
       auto& run = *static_cast<driver_run*>(self);
-      run.messages_->take(how, run.data_is_true());
+      if (every_object::owns(how.wr_id)) run.every_->take(how);
+      else run.messages_->take(how, run.data_is_true());
     };
     if (!verbs_
              .open(device_, objects_, verbs_storage_.get(), verbs::storage_bytes(budget_, objects_),
@@ -261,7 +291,22 @@ class driver_run final : public target {
       found("an honest adapter gives no connected queue pairs");
   }
 
+  void make_every_object() {
+    if (!open_verbs()) found("an honest adapter gives no objects");
+    every_.emplace(every_object::surroundings{
+        machine_, device_, verbs_,
+        [this](operation& op, bool drops) {
+          return await(op, "an operation on an object does not end", drops ? 2 : ~0u);
+        },
+        [this](std::uint64_t time) { drive([] { return false; }, "", time); }});
+    every_->make(domain_);
+  }
+
   void use(const traffic::plan& what) {
+    if (every_) {
+      while (!operations_.empty()) every_->perform(operations_);
+      return;
+    }
     if (where_.point != beginning::connected) {
       if (!open_verbs()) return;
       connect_all();
@@ -427,11 +472,13 @@ class driver_run final : public target {
     if (s.is(driver_error::busy)) {
       // It was told that somebody else has a semaphore, when the very read had given it the
       // semaphore.
+      monitor_.reset();
       device_.close();
       open(true);
       s = bring_up();
     }
     if (!s.ok()) found("no bring-up after the lies", s);
+    every_.reset();
     messages_ = std::make_unique<traffic>(machine_.memory());
     connect_all_of_honest();
     plan_ = {};
@@ -442,20 +489,22 @@ class driver_run final : public target {
   }
 
   const beginning where_;
-  input input_{nullptr, 0};
+  input input_{nullptr, 0}, operations_{nullptr, 0};
   digest steps_;
   in_process::machine machine_;
   std::unique_ptr<traffic> messages_;
-  const budget budget_{};
+  const budget budget_ = budget_of(where_);
   const verbs_budget objects_ = every_kind();
   const storage device_storage_ = allocate(device::storage_bytes(budget_)),
                 verbs_storage_ = allocate(verbs::storage_bytes(budget_, objects_));
   device device_;
+  std::optional<adapter_monitor> monitor_;
   verbs verbs_;
   idle_watch watch_;
   operation up_;  // the bring-up that an input begins in, or does first
   pd_handle domain_{};
   std::array<std::optional<connection>, traffic::pairs> connections_;
+  std::optional<every_object> every_;
   traffic::plan plan_;
   bool orderly_ = true;
   bool shares_ = false;            // each queue pair takes its receives from a shared receive queue

@@ -23,6 +23,13 @@ class input {
     for (unsigned i = 0; i < 4; ++i) w = w << 8 | byte();
     return w;
   }
+  /// The next bytes, at most as many as are left.
+  input take(std::size_t bytes) {
+    const input taken(at_, bytes < left_ ? bytes : left_);
+    at_ += taken.left_;
+    left_ -= taken.left_;
+    return taken;
+  }
   /// A number of all that is left, which tells inputs apart.
   std::uint32_t mark() const {
     // FNV-1a, over 32 bits.

@@ -22,6 +22,7 @@ lies::lies(in_process::machine& on, input& from, canceller cancel,
   };
   machine_.adapter().judge_commands([this](layouts::opcode, std::uint32_t) { return judge(); });
   machine_.adapter().judge_events([this](layouts::event_type) { return judge_event(); });
+  machine_.adapter().judge_requests([this](layouts::wqe_opcode) { return judge_request(); });
 }
 
 void lies::stop() {
@@ -30,6 +31,7 @@ void lies::stop() {
   machine_.alter_register_read = {};
   machine_.adapter().judge_commands({});
   machine_.adapter().judge_events({});
+  machine_.adapter().judge_requests({});
 }
 
 void lies::next() {
@@ -70,7 +72,7 @@ bool lies::due() {
     next();
     return false;
   }
-  return !about_a_command() && !about_an_event();
+  return !about_a_decision();
 }
 
 void lies::alter(std::byte* bytes, std::size_t count) {
@@ -125,6 +127,13 @@ model::event_fate lies::judge_event() {
   const bool lost = kind_ == kind::lose_event;
   next();
   return lost ? model::event_fate::lose : model::event_fate::twice;
+}
+
+// False: the request ends with an error.
+bool lies::judge_request() {
+  if (!on_ || gap_ > 0 || kind_ != kind::refuse_request) return true;
+  next();
+  return false;
 }
 
 }  // namespace freehca::fuzz

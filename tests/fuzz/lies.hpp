@@ -60,13 +60,19 @@ class lies {
     cancel_inside,
     lose_event,
     double_event,
+    refuse_request,
   };
-  static constexpr unsigned kinds = 14;
+  static constexpr unsigned kinds = 15;
   bool about_a_command() const {
     return kind_ == kind::hold_command || kind_ == kind::lose_answer ||
            kind_ == kind::refuse_command;
   }
   bool about_an_event() const { return kind_ == kind::lose_event || kind_ == kind::double_event; }
+
+  /// True if the lie waits for a decision of the adapter, not for an access.
+  bool about_a_decision() const {
+    return about_a_command() || about_an_event() || kind_ == kind::refuse_request;
+  }
 
   bool due();
   void next();
@@ -75,6 +81,7 @@ class lies {
   std::uint32_t alter(std::uint32_t value);
   model::command_verdict judge();
   model::event_fate judge_event();
+  bool judge_request();
 
   in_process::machine& machine_;
   input& input_;

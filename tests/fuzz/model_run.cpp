@@ -116,6 +116,8 @@ start start_of(input& from) {
   return {what >= whole ? what % kinds * choices : what % states, thorough};
 }
 
+void print_reach() {}
+
 std::unique_ptr<target> make_target(std::uint32_t state) {
   testing::FLAGS_gtest_break_on_failure = true;  // an expectation that fails is a finding
   return std::make_unique<model_run>(state);

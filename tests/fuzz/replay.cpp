@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     freehca::fuzz::run(input.data(), input.size());
   }
+  freehca::fuzz::print_reach();
   std::printf("%zu inputs\n", inputs.size());
   return EXIT_SUCCESS;
 }

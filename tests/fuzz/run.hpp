@@ -39,6 +39,9 @@ struct start {
 start start_of(input& from);
 std::unique_ptr<target> make_target(std::uint32_t state);
 
+/// Prints what the runs of this process have met, one thing a line, if the target records it.
+void print_reach();
+
 /// One input on a new machine, checked thoroughly; gives its trace.
 std::uint64_t run(const std::uint8_t* data, std::size_t bytes);
 

@@ -8,6 +8,7 @@
 #include <freehca/work_requests/send_request.hpp>
 
 #include "finding.hpp"
+#include "reach.hpp"
 
 namespace freehca::fuzz {
 
@@ -120,6 +121,7 @@ void traffic::poll(queues::cq& completions, bool true_data) {
 }
 
 void traffic::take(const queues::work_completion& w, bool true_data) {
+  reach::completion(w);
   const bool receive = (w.wr_id & 0x200) != 0;
   const auto pair = static_cast<unsigned>(w.wr_id >> 4 & 0xf),
              m = static_cast<unsigned>(w.wr_id & 0xf);
