@@ -112,6 +112,7 @@ class Run:
         """`virtual_time`: for images that wait for what does not come. The machine's clock counts
         instructions, at four million a second, so that a minute of polling takes seconds here."""
         self.kind, self.status, self.errors = kind, None, ""
+        self.limit_seconds = LIMIT_SECONDS
         self.lines, self.times = [], []  # a time for each line, in seconds
         self.folder = tempfile.TemporaryDirectory(prefix="freehca-bare-")
         self.monitor_path = os.path.join(self.folder.name, "qmp")
@@ -136,7 +137,7 @@ class Run:
             text=True,
             errors="replace",
         )
-        self.watch = threading.Timer(LIMIT_SECONDS, self.process.kill)
+        self.watch = threading.Timer(self.limit_seconds, self.process.kill)
         if not by_hand:
             self.watch.start()
         self.error_texts = []

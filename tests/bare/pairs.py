@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""Two machines on one InfiniBand cable, and what somebody would do who sits at their serial lines:
-reads the address that one prints, and types it in at the other."""
+"""Machines on a cable, and what a user does at their serial lines. The image `pingpong_pair` is at
+both ends of an InfiniBand cable: the user reads the address that one machine prints, and types it in
+at the other. A machine with another image is at one end alone."""
 import os
 import re
 import tempfile
@@ -17,18 +18,18 @@ class Machine(machines.Run):
     """One end of the cable. It is told to be the first end or the second, and has the LID that it
     is given there."""
 
-    def __init__(self, qemu, architecture, wire, end):
+    def __init__(self, qemu, architecture, wire, end, image=IMAGE, properties=""):
         kind = next(iter(machines.MACHINES[architecture].values()))
         role = "on" if end == 1 else "off"
         cable = f"stream,id=wire,server={role},addr.type=unix,addr.path={wire}"
-        adapter = f"mlx4,id=hca0,netdev1=wire,guid=0002:c903:00f0:c{9 + end:x}00"
+        adapter = f"mlx4,id=hca0,netdev1=wire,guid=0002:c903:00f0:c{9 + end:x}00{properties}"
         super().__init__(
             kind,
             qemu,
-            machines.image_file(architecture, IMAGE),
+            machines.image_file(architecture, image),
             ("-netdev", cable, "-device", adapter),
         )
-        self.end = end
+        self.end, self.image = end, image
 
     def until(self, pattern):
         """Reads up to a line that has the pattern; the match."""
@@ -48,13 +49,17 @@ class Machine(machines.Run):
         return self.until(ADDRESS).group(1)
 
     def end_well(self):
-        self.answer("end")
+        """Returns the line with the image's size."""
+        if self.image == IMAGE:
+            self.until("^ask ")
+        self.say("end")
         self.until(QUIET)
-        self.until(f"^{IMAGE}: passed$")
+        self.until(f"^{self.image}: passed$")
         self.finish()
         # The model complains of what a real card would have to suffer silently.
         if not self.passed or self.errors != "":
             raise AssertionError(f"status {self.status}, {self.errors}")
+        return next(line for line in self.lines if line.startswith("image "))
 
 
 class Cable:

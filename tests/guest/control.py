@@ -165,6 +165,11 @@ class Control:
                 return machine.address(rest)
             if what == "until":
                 return machine.until(rest).string
+            if what == "set":
+                name, _, value = rest.partition(" ")
+                return machine.set(name, value)
+            if what == "get":
+                return str(machine.get(rest))
             if what == "passed":
                 return machine.end_well()
         except AssertionError as error:

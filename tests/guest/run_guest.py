@@ -181,7 +181,9 @@ class Guest:
         if not self.options.bare:
             raise ValueError("no machine is there: --bare")
         if self.bare is None:
-            self.bare = pairs.Machine(self.options.qemu, self.options.bare, self.wire(), 2)
+            architecture, *more = self.options.bare
+            self.bare = pairs.Machine(self.options.qemu, architecture, self.wire(), 2, *more)
+            self.bare.limit_seconds = self.options.timeout or self.bare.limit_seconds
             self.bare.start(typed=True)
         return self.bare
 
@@ -275,6 +277,16 @@ class Guest:
             self.server.stop()
 
 
+def bare_machine(text):
+    """ARCHITECTURE[,IMAGE[,PROPERTIES]] as the arguments of pairs.Machine."""
+    architecture, *more = text.split(",", 2)
+    if architecture != "x86_64":
+        raise argparse.ArgumentTypeError(f"{architecture}: only x86_64 is at the end of a cable")
+    if len(more) == 2:
+        more[1] = f",{more[1]}"
+    return architecture, *more
+
+
 def parse():
     parser = argparse.ArgumentParser()
     for name in ("qemu", "kernel", "modules", "log"):
@@ -292,7 +304,7 @@ def parse():
     parser.add_argument("--driver", default="none")
     parser.add_argument("--device", default="")
     parser.add_argument("--hosts", type=int, default=1)
-    parser.add_argument("--bare", choices=["x86_64"])
+    parser.add_argument("--bare", type=bare_machine)
     parser.add_argument("--device-server")
     parser.add_argument("--switch")
     parser.add_argument("--adapters", type=int, default=1)

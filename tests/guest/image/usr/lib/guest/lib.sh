@@ -104,7 +104,10 @@ log_clean() {
 #   bare answer LINE           types it in at the other end's serial line (--bare) when that asks
 #   bare address SERVICE       has it make a queue pair, rc or ud; where that is
 #   bare until PATTERN         reads its serial line until there; that line
-#   bare passed                ends it; fails unless it passed and its adapter had no complaint
+#   bare set NAME VALUE        sets a property of its adapter
+#   bare get NAME              prints a property of its adapter
+#   bare passed                ends it and prints its image's size; fails unless it passed and its
+#                              adapter had no complaint
 host() {
   host_answer=
   {
