@@ -37,8 +37,7 @@ NO_CHANGE_OVER_VFIO = "none: no program over VFIO changes a connected queue pair
 NO_CHANGE_JUDGE = "none: no program of others here changes a connected queue pair"
 NO_ETHERNET_OVER_VFIO = "none: no guest case opens an Ethernet port by our driver"
 NO_ETHERNET_JUDGE = "none: libibverbs has no function for it, or no program here uses it"
-NO_XRC_OVER_VFIO = "none: no program over VFIO uses XRC"
-NO_XRC_JUDGE = "none: programs of others here only send by XRC"
+PEERS_INFINIBAND = "peers_infiniband"
 NO_FRAMES_OVER_VFIO = "none: no program over VFIO has a raw Ethernet queue pair"
 NO_FRAMES_JUDGE = "none: no program of others here sends frames by the driver"
 NO_MANAGEMENT_OVER_VFIO = "none: no program over VFIO has management queue pairs"
@@ -323,8 +322,7 @@ FEATURES = (
             ("command sw2hw_cq hw2sw_cq",)),
     Feature("completion_timestamps", "An entry has the time at which it was written.",
             "extended_queue_test.timestamps_are_times_of_the_clock",
-            "none: no program over VFIO asks for timestamps",
-            "none: pyverbs and perftest want a timestamp beside the SL, which libmlx4 refuses",
+            PEERS_INFINIBAND, "guest " + PEERS_INFINIBAND,
             ("command sw2hw_cq",)),
     Feature("overrun_ignored", "A queue that ignores an overrun reports none.",
             "extended_queue_test.an_ignored_overrun_has_no_event",
@@ -382,17 +380,19 @@ FEATURES = (
     # Extended reliable connections (XRC).
     Feature("xrc_receive_queues",
             "XRC domains and their receive queues are created and destroyed.",
-            "xrc_connection.objects_in_use_stay", NO_XRC_OVER_VFIO, XRC_TRAFFIC,
+            "xrc_connection.objects_in_use_stay", PEERS_INFINIBAND, XRC_TRAFFIC,
             ("command sw2hw_srq hw2sw_srq",)),
     Feature("xrc_connections",
             "An XRC initiator sends to the receive queues that its requests name.",
-            "xrc_connection.each_send_arrives_in_the_queue_that_it_names", NO_XRC_OVER_VFIO,
+            "xrc_connection.each_send_arrives_in_the_queue_that_it_names", PEERS_INFINIBAND,
             XRC_TRAFFIC, ("completion recv_send", "transition rst2init_qp init2rtr_qp")),
     Feature("xrc_requests", "Writes, reads and atomics of XRC reach the named queue's memory.",
             "xrc_connection.every_request_reaches_memory_of_the_named_queues_domain",
-            NO_XRC_OVER_VFIO, NO_XRC_JUDGE, ("request rdma_write rdma_read",)),
+            PEERS_INFINIBAND, "guest " + PEERS_INFINIBAND, ("request rdma_write rdma_read",)),
     Feature("xrc_target_events", "Events of an XRC target reach its user.",
-            "xrc_connection.events_of_a_target_reach_its_user", NO_XRC_OVER_VFIO, NO_XRC_JUDGE,
+            "xrc_connection.events_of_a_target_reach_its_user",
+            "none: no program over VFIO waits for such an event",
+            "none: no program of others here waits for such an event",
             ("event wq_access_violation",)),
     # Raw Ethernet.
     Feature("raw_ethernet_queue_pairs", "Raw Ethernet queue pairs send and receive frames.",

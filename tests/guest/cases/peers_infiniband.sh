@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Two guests on an InfiniBand switch: Debian's pingpongs and perftest on our driver over VFIO in
-# host 1, and on Linux's mlx4_ib in host 2, in both directions. OpenSM manages the fabric from host 2.
-# The rows have each service and each opcode that these programs have. perftest's multicast is left
-# out: it joins its groups by libibumad, which our library does not answer.
+# host 1, and on Linux's mlx4_ib in host 2, in both directions. OpenSM manages the fabric from
+# host 2. The rows have each service and each opcode that these programs have. perftest's multicast
+# is left out: it joins its groups by libibumad, which our library does not answer.
 # program: freehca-run freehca-switch
 # needs: build/host/ibverbs/libfreehca-verbs-vfio.so
 # options: --hosts 2 --switch ib --lan --memory 1G
