@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=dash
-# For cases: Debian's programs of libibverbs in two guests. Host 1 runs them on our driver over VFIO,
-# host 2 on Linux's driver. TCP goes by the network of --lan. Needs linux_traffic.sh. Put into the
-# guest with
+# For cases: Debian's programs in two guests. Host 1 runs them on our driver over VFIO, host 2 on a
+# driver of Linux. Programs of libibverbs have their TCP on the network of --lan. Needs
+# linux_traffic.sh. Put into the guest with
 #   # options: --file tests/guest/peers_over_vfio.sh:/guest/peers_over_vfio.sh
 peers="our driver on host 1, Linux's on host 2"
 # The device of host 2, and the number of this host's GID.
@@ -20,7 +20,8 @@ lan_up() {
   wait_for 20 is_lan_card || fail "no card of --lan: $(ip link)"
   is_lan_card
   lan_interface=$(basename "$(dirname "$lan_interface")")
-  ip addr add "10.0.2.$HOST_INDEX/24" dev "$lan_interface" && ip link set "$lan_interface" up || fail "10.0.2.$HOST_INDEX"
+  ip addr add "10.0.2.$HOST_INDEX/24" dev "$lan_interface" &&
+    ip link set "$lan_interface" up || fail "10.0.2.$HOST_INDEX"
 }
 
 # vfio_up: host 1's adapter is for freehca-run.
@@ -94,8 +95,8 @@ both_ways() {
   row 2 "$@"
 }
 
-# every_row: the lines of the standard input are rows, for both directions. ONLY (--env) is a pattern
-# of the rows that are wanted.
+# every_row: the lines of the standard input are rows, for both directions. ONLY (--env) is a
+# pattern of the rows that are wanted.
 every_row() {
   while read -r every_line; do
     # shellcheck disable=SC2086,SC2254 # words, and a pattern

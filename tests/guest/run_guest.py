@@ -199,7 +199,9 @@ class Guest:
         return f",guid=0x0002c90300f0c{9 + (number or self.index):x}00"
 
     def cable(self):
-        return ",netdev1=wire" if self.is_cabled() else ""
+        """No cable to the wire if the device has another one: a hub, say, that has the wire, too."""
+        wanted = self.is_cabled() and "netdev1=" not in self.options.device
+        return ",netdev1=wire" if wanted else ""
 
     def start(self):
         if self.server:
