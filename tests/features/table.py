@@ -35,11 +35,13 @@ EVERY_COMMAND = "every_command.refused_with_every_status_is_undone_at_once"
 TAKES_OVER = "guest driver_change_flr_off"
 NO_CHANGE_OVER_VFIO = "none: no program over VFIO changes a connected queue pair"
 NO_CHANGE_JUDGE = "none: no program of others here changes a connected queue pair"
-NO_ETHERNET_OVER_VFIO = "none: no guest case opens an Ethernet port by our driver"
+NO_ETHERNET_OVER_VFIO = "none: no case over VFIO uses it on an Ethernet port"
 NO_ETHERNET_JUDGE = "none: libibverbs has no function for it, or no program here uses it"
 PEERS_INFINIBAND = "peers_infiniband"
-NO_FRAMES_OVER_VFIO = "none: no program over VFIO has a raw Ethernet queue pair"
-NO_FRAMES_JUDGE = "none: no program of others here sends frames by the driver"
+PEERS_ROCE = "peers_roce"
+PEERS_FRAMES = "peers_frames"
+NO_FRAMES_OVER_VFIO = "none: hcactl nic does not use it"
+NO_FRAMES_JUDGE = "none: no program of others here uses it for frames"
 NO_MANAGEMENT_OVER_VFIO = "none: no program over VFIO has management queue pairs"
 XRC_TRAFFIC = "pyverbs tests.test_relaxed_ordering.RoTestCase.test_ro_xrc_traffic"
 QPEX = "pyverbs tests.test_qpex.QpExTestCase."
@@ -196,14 +198,14 @@ FEATURES = (
             ("transition rst2init_qp",)),
     Feature("ethernet_ports", "An Ethernet port is opened and closed.",
             "ethernet_ports.open_with_the_commands_of_linux_and_become_active",
-            NO_ETHERNET_OVER_VFIO, "program ibv_devinfo_roce",
+            PEERS_ROCE, "program ibv_devinfo_roce",
             ("command query_port set_port init_port close_port",)),
     Feature("ethernet_link", "The link of an Ethernet port is reported and read when it changes.",
             "ethernet_ports.follow_a_link_that_is_lost_and_found",
             NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
             ("event port_change", "command query_port")),
     Feature("ethernet_settings", "An Ethernet port gets its MTU, pause and filters.",
-            "ethernet_settings.are_sent_in_their_order", NO_ETHERNET_OVER_VFIO, NO_ETHERNET_JUDGE,
+            "ethernet_settings.are_sent_in_their_order", PEERS_FRAMES, "guest " + PEERS_FRAMES,
             ("command set_port query_port set_vlan_fltr set_mcast_fltr",)),
     Feature("ethernet_counters", "The counters of an Ethernet port are read and reset.",
             "ethernet_settings.counters_of_a_port_are_read_and_reset", NO_ETHERNET_OVER_VFIO,
@@ -396,12 +398,11 @@ FEATURES = (
             ("event wq_access_violation",)),
     # Raw Ethernet.
     Feature("raw_ethernet_queue_pairs", "Raw Ethernet queue pairs send and receive frames.",
-            "raw_ethernet.a_frame_leaves_as_it_was_posted", NO_FRAMES_OVER_VFIO,
-            NO_FRAMES_JUDGE,
+            "raw_ethernet.a_frame_leaves_as_it_was_posted", PEERS_FRAMES, "guest " + PEERS_FRAMES,
             ("transition rst2init_qp init2rtr_qp rtr2rts_qp", "request send")),
     Feature("frame_checksums", "The device puts checksums in, and reports those of received frames.",
             "raw_ethernet.checksums_are_put_in_where_the_request_asks_for_them",
-            NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE, ("request send", "completion recv_send")),
+            PEERS_FRAMES, "guest " + PEERS_FRAMES, ("request send", "completion recv_send")),
     Feature("frame_tags", "VLAN tags are put into frames, and taken off them.",
             "raw_ethernet.a_tag_stays_in_the_frame_or_goes_to_the_completion",
             NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE, ("completion recv_send",)),
@@ -409,7 +410,7 @@ FEATURES = (
             "raw_ethernet.a_frame_goes_to_the_receivers_of_its_own_port", NO_FRAMES_OVER_VFIO,
             NO_FRAMES_JUDGE, ("request send", "completion recv_send")),
     Feature("large_sends", "The device cuts a payload into frames (LSO).",
-            "raw_ethernet.a_large_send_becomes_frames", NO_FRAMES_OVER_VFIO, NO_FRAMES_JUDGE,
+            "raw_ethernet.a_large_send_becomes_frames", PEERS_FRAMES, "guest " + PEERS_FRAMES,
             ("request lso",)),
     # Special queue pairs.
     Feature("special_queue_pairs",
@@ -463,8 +464,8 @@ FEATURES = (
             NO_ETHERNET_JUDGE, ("command write_mcg",)),
     Feature("network_interface",
             "A network interface on an Ethernet port: rings of frames, RSS, large sends, filters.",
-            "network_interface.flows_spread_over_four_rings", NO_ETHERNET_OVER_VFIO,
-            NO_ETHERNET_JUDGE, ("none: it is made of queue pairs, rules and settings of ports",)),
+            "network_interface.flows_spread_over_four_rings", PEERS_FRAMES,
+            "guest " + PEERS_FRAMES, ("none: it is made of queue pairs, rules and settings of ports",)),
     Feature("global_routes", "A peer in another subnet is addressed with a GRH.",
             "program.a_peer_in_another_subnet_is_sent_to_with_a_grh",
             "none: the guests have one subnet", "none: the programs of others have one subnet",
@@ -600,15 +601,15 @@ FEATURES = (
              "completion error")),
     # Paths on Ethernet.
     Feature("port_addresses", "An Ethernet port has tables of MACs, VLANs and GIDs.",
-            "port_addresses_test.fills_each_table_whole_and_in_order", NO_ETHERNET_OVER_VFIO,
+            "port_addresses_test.fills_each_table_whole_and_in_order", PEERS_ROCE,
             "program ibv_devinfo_roce", ("command config_dev set_port",)),
     Feature("roce_connections", "RC and UC move data by RoCE v1 and v2, with and without a VLAN.",
-            "roce.connections_send_and_write_with_and_without_a_vlan", NO_ETHERNET_OVER_VFIO,
+            "roce.connections_send_and_write_with_and_without_a_vlan", PEERS_ROCE,
             "program ibv_rc_pingpong_roce_gid_3", ("request send rdma_write",)),
     Feature("roce_reads", "RC reads by RoCE v1 and v2.", "roce.a_reliable_connection_reads",
-            NO_ETHERNET_OVER_VFIO, "program ib_read_bw_roce", ("request rdma_read",)),
+            PEERS_ROCE, "program ib_read_bw_roce", ("request rdma_read",)),
     Feature("roce_datagrams", "Datagrams by RoCE name their path in each request.",
-            "roce.datagrams_name_their_path", NO_ETHERNET_OVER_VFIO, "program ibv_ud_pingpong_roce_gid_2",
+            "roce.datagrams_name_their_path", PEERS_ROCE, "program ibv_ud_pingpong_roce_gid_2",
             ("request send",)),
     Feature("paths_of_a_wrong_kind", "A path that the port does not have is refused at once.",
             "roce_refusals.an_infiniband_port_has_no_roce", NO_ETHERNET_OVER_VFIO,

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Two guests on one Ethernet network. Host 1 has the network device of `hcactl nic` on its adapter
-# over VFIO. Host 2 has Linux's mlx4_en, and a card of virtio-net in another network namespace. Ping,
-# iperf3, a VLAN, an MTU of 9000 and multicast groups, each from both sides, with and without the
-# offloads of both adapters. virtio-net has none here: on a hub its frames have no virtio header.
+# over VFIO. Host 2 has Linux's mlx4_en, and a card of virtio-net in another network namespace.
+# Ping, iperf3, a VLAN, an MTU of 9000 and multicast groups, each from both sides, with and without
+# the offloads of both adapters. virtio-net has none here: on a hub its frames have no virtio
+# header.
 # program: hcactl
 # options: --hosts 2 --device mlx4,link1=eth,ports=1,netdev1=port --more-packages iperf3
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
@@ -91,7 +92,7 @@ at() {
 # Before a command: in the namespace of virtio-net.
 far="ip netns exec far"
 
-# traffic NETWORK: ping and iperf3 between NETWORK.1, mlx4_en's NETWORK.2 and virtio-net's NETWORK.3.
+# traffic NETWORK: ping and iperf3 between NETWORK.1, mlx4_en's NETWORK.2 and virtio-net's .3.
 traffic() {
   at 1 ping -c 5 -i 0.2 -W 5 "$1.2"
   at 1 ping -c 5 -i 0.2 -W 5 "$1.3"
