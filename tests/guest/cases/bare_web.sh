@@ -41,7 +41,7 @@ host bare until "^freehca web " || fail "the bare machine does not start"
 ethernet_up
 ip addr add 10.0.2.2/24 dev "$interface" || fail "$interface: its address"
 host bare until "^serving " || fail "the bare machine does not serve"
-for time in 1 2 3 4 5 6 7 8 9 10; do
+for _ in 1 2 3 4 5 6 7 8 9 10; do
   page
 done
 say "mlx4_en has fetched 1 MiB ten times from the image web"
