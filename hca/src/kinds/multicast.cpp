@@ -59,14 +59,18 @@ std::uint32_t multicast_table::entries() const {
   return 1u << owner->adapter().opened_with().log_mcgs;
 }
 
+/// True if the entry has no member.
+bool multicast_table::is_free(std::uint32_t entry) const {
+  group_membership* m = members_.back();
+  while (m != nullptr && m->entry != entry) m = members_.previous(*m);
+  return m == nullptr;
+}
+
 /// Returns the lowest index behind the hash table that has no member, or no_entry.
 std::uint32_t multicast_table::free_entry() const {
   const std::uint32_t end = entries();
-  for (std::uint32_t i = 1u << owner->adapter().contexts().layout().log_mcg_hash; i < end; ++i) {
-    group_membership* m = members_.back();
-    while (m != nullptr && m->entry != i) m = members_.previous(*m);
-    if (m == nullptr) return i;
-  }
+  for (std::uint32_t i = 1u << owner->adapter().contexts().layout().log_mcg_hash; i < end; ++i)
+    if (is_free(i)) return i;
   return no_entry;
 }
 
@@ -234,7 +238,8 @@ status group_change::go_on() {
     case step::hash: {
       // The upper bits mean nothing (Linux 6.1 mcg.c mlx4_GID_HASH).
       const std::uint64_t first = command_.output_immediate() & 0xffff;
-      if (first >> owner_->adapter().contexts().layout().log_mcg_hash != 0)
+      if (first >> owner_->adapter().contexts().layout().log_mcg_hash != 0 ||
+          (!change_.joins && first != change_.member->first_entry))
         return transport_error::bad_reply;
       index_ = change_.first = static_cast<std::uint32_t>(first);
       return lend(step::lend, index_);
@@ -261,8 +266,8 @@ status group_change::visit() {
   multicast_table& t = *table_;
   const image<mcg_header>& head = head_of(t.current_);
   const std::uint32_t members = members_of(head), next = next_of(head);
-  const std::uint32_t end = t.entries();
-  if (members > most_members() || next >= end || ++visited_ > end)
+  // A chain leads to entries with members alone. The device has the memory of no others.
+  if (members > most_members() || (next != 0 && t.is_free(next)) || ++visited_ > t.entries())
     return transport_error::bad_reply;
   if (members == 0) {
     // Only the first entry of a chain can be empty.
@@ -273,6 +278,7 @@ status group_change::visit() {
   if (head.get<&mcg_header::protocol>() == mcg_protocol::ib_ipv6 &&
       __builtin_memcmp(head.bytes_of<&mcg_header::gid>(), change_.member->group.raw,
                        mcg_gid::bytes) == 0) {
+    if (!change_.joins && index_ != change_.member->entry) return transport_error::bad_reply;
     change_.entry = index_;
     return change_.joins ? join_entry(t.current_, false) : leave_entry();
   }

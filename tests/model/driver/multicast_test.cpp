@@ -376,6 +376,58 @@ TEST(multicast, a_table_that_the_driver_did_not_write_is_a_bad_reply) {
   EXPECT_TRUE(rig.leave(b).ok());
 }
 
+/// The memory of an entry, which a test spoils as a device could that is not to be trusted.
+class spoiled_entry {
+ public:
+  using head = layouts::mcg_header;
+  spoiled_entry(multicast_rig& rig, std::uint32_t entry)
+      : at_(rig.adapter.contexts().memory(context_table::mcg, entry).host),
+        was_(layouts::image<head>::from_bytes(at_)) {}
+  ~spoiled_entry() { std::memcpy(at_, was_.data(), head::bytes); }
+  template <auto Row, class Value>
+  void set(const Value& value) {
+    auto now = was_;
+    now.template set<Row>(value);
+    std::memcpy(at_, now.data(), head::bytes);
+  }
+  void set_group(const gid& to) {
+    auto now = was_;
+    now.template set_bytes<&head::gid>(reinterpret_cast<const std::byte*>(to.raw));
+    std::memcpy(at_, now.data(), head::bytes);
+  }
+
+ private:
+  std::byte* at_;
+  layouts::image<head> was_;
+};
+
+// The fuzzer found it: the memory of an entry that the device named came back, and was never lent.
+TEST(multicast, a_chain_that_leads_to_an_entry_without_a_member_is_a_bad_reply) {
+  multicast_rig rig;
+  const membership_handle a = rig.must_join(0, 1);
+  {
+    spoiled_entry first(rig, rig.objects.find(a)->entry);
+    first.set<&layouts::mcg_header::next_gid_index>((1u << rig.adapter.opened_with().log_mcgs) - 1);
+    EXPECT_TRUE(rig.leave(a).is(transport_error::bad_reply));
+  }
+  EXPECT_EQ(rig.receivers(1, 1), places{0});
+  EXPECT_TRUE(rig.leave(a).ok());
+}
+
+TEST(multicast, a_member_leaves_its_own_entry_or_none) {
+  multicast_rig rig(with_groups(1), 2);  // one chain
+  const membership_handle a = rig.must_join(0, 1), b = rig.must_join(0, 2);
+  {
+    spoiled_entry first(rig, rig.objects.find(a)->entry);
+    first.set_group(group(2));
+    EXPECT_TRUE(rig.leave(b).is(transport_error::bad_reply));
+  }
+  EXPECT_EQ(rig.receivers(1, 1), places{0});
+  EXPECT_EQ(rig.receivers(1, 2), places{0});
+  EXPECT_TRUE(rig.leave(b).ok());
+  EXPECT_TRUE(rig.leave(a).ok());
+}
+
 /// A change of a chain of three groups. Each way to end an entry is one of them.
 struct change {
   const char* name;

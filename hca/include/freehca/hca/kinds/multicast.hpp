@@ -130,6 +130,7 @@ struct multicast_table : object_record {
 
   std::size_t entry_bytes() const;
   std::uint32_t entries() const;
+  bool is_free(std::uint32_t entry) const;
   std::uint32_t free_entry() const;
   context_range block_of(std::uint32_t entry) const;
   bool has_members(const context_range& block) const;
