@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 """Machines on a cable, and what a user does at their serial lines. The image `pingpong_pair` is at
-both ends of an InfiniBand cable: the user reads the address that one machine prints, and types it in
-at the other. A machine with another image is at one end alone."""
+both ends of an InfiniBand cable: the user reads the address that one machine prints, and types it
+in at the other. A machine with another image is at one end alone."""
 import os
 import re
 import tempfile
@@ -18,11 +18,12 @@ class Machine(machines.Run):
     """One end of the cable. It is told to be the first end or the second, and has the LID that it
     is given there."""
 
-    def __init__(self, qemu, architecture, wire, end, image=IMAGE, properties=""):
+    def __init__(self, qemu, architecture, wire, end, image=IMAGE, *properties):
         kind = next(iter(machines.MACHINES[architecture].values()))
         role = "on" if end == 1 else "off"
         cable = f"stream,id=wire,server={role},addr.type=unix,addr.path={wire}"
-        adapter = f"mlx4,id=hca0,netdev1=wire,guid=0002:c903:00f0:c{9 + end:x}00{properties}"
+        guid = f"guid=0002:c903:00f0:c{9 + end:x}00"
+        adapter = ",".join(("mlx4,id=hca0,netdev1=wire", guid, *properties))
         super().__init__(
             kind,
             qemu,

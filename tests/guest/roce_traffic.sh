@@ -20,6 +20,13 @@ neighbour() {
   ip neigh replace "$1" lladdr "$link_address" dev "$neighbour_of" nud permanent || fail "neighbour $1"
 }
 
+# soft_roce_up: Soft-RoCE on `interface`, as rxe0, in the place of mlx4_ib.
+soft_roce_up() {
+  modprobe -r mlx4_ib || fail "modprobe -r mlx4_ib"
+  modprobe rdma_rxe && rdma link add rxe0 type rxe netdev "$interface" || fail "rxe0"
+  wait_for 20 port_up rxe0 || fail "rxe0 is not active"
+}
+
 # find_gid DEVICE TYPE PATTERN: sets `gid` to its number.
 find_gid() {
   wait_for 20 gid_index "$1" 1 "$2" "$3" || fail "$1 has no GID $3, $2"

@@ -199,7 +199,7 @@ class Guest:
         return f",guid=0x0002c90300f0c{9 + (number or self.index):x}00"
 
     def cable(self):
-        """No cable to the wire if the device has another one: a hub, say, that has the wire, too."""
+        """No cable to the wire if the device has another one, such as a hub that has the wire."""
         wanted = self.is_cabled() and "netdev1=" not in self.options.device
         return ",netdev1=wire" if wanted else ""
 
@@ -279,14 +279,12 @@ class Guest:
             self.server.stop()
 
 
-def bare_machine(text):
-    """ARCHITECTURE[,IMAGE[,PROPERTIES]] as the arguments of pairs.Machine."""
-    architecture, *more = text.split(",", 2)
-    if architecture != "x86_64":
-        raise argparse.ArgumentTypeError(f"{architecture}: only x86_64 is at the end of a cable")
-    if len(more) == 2:
-        more[1] = f",{more[1]}"
-    return architecture, *more
+def bare_words(text):
+    """ARCHITECTURE[,IMAGE[,PROPERTY]...] as a list."""
+    words = text.split(",")
+    if words[0] != "x86_64":
+        raise argparse.ArgumentTypeError(f"{words[0]}: only x86_64 is at the end of a cable")
+    return words
 
 
 def parse():
@@ -306,7 +304,7 @@ def parse():
     parser.add_argument("--driver", default="none")
     parser.add_argument("--device", default="")
     parser.add_argument("--hosts", type=int, default=1)
-    parser.add_argument("--bare", type=bare_machine)
+    parser.add_argument("--bare", type=bare_words)
     parser.add_argument("--device-server")
     parser.add_argument("--switch")
     parser.add_argument("--adapters", type=int, default=1)

@@ -65,9 +65,7 @@ connects 7
 say "host 2 speaks by Soft-RoCE"
 peer=mlx4_0
 if [ "$HOST_INDEX" = 2 ]; then
-  modprobe -r mlx4_ib || fail "modprobe -r mlx4_ib"
-  modprobe rdma_rxe && rdma link add rxe0 type rxe netdev "$interface" || fail "rxe0"
-  wait_for 20 port_up rxe0 || fail "rxe0 is not active"
+  soft_roce_up
   peer=rxe0
 fi
 host sync "Soft-RoCE"

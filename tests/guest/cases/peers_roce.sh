@@ -123,9 +123,7 @@ END
 # rxe_rows: with Soft-RoCE in host 2.
 rxe_rows() {
 if [ "$HOST_INDEX" = 2 ]; then
-  modprobe -r mlx4_ib || fail "modprobe -r mlx4_ib"
-  modprobe rdma_rxe && rdma link add rxe0 type rxe netdev "$interface" || fail "rxe0"
-  wait_for 20 port_up rxe0 || fail "rxe0 is not active"
+  soft_roce_up
 fi
 peer_device=rxe0
 host sync "Soft-RoCE"
