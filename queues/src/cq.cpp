@@ -104,31 +104,49 @@ unsigned cq::take(work_completion* to, unsigned most) {
   return taken;
 }
 
+inline qp_rings* cq::pair_of(const std::byte* entry) const {
+  barrier::dma_load_to_dma_load();
+  return queue_pairs_->look().find(swap_be(qpn_of(entry)));
+}
+
 // The fast path of poll() for one completion. pending() has seen the entry. Most entries need no
-// call, no loop and no registers for them. take() handles all other entries.
+// call, no loop and no registers for them. take_later() and take() handle all other entries.
 unsigned cq::take_one(work_completion& to) {
   std::byte* const entry = at_;
   const std::uint64_t word = last_word_of(entry);
   const unsigned top = top_of(word ^ lap_);
-  if ((top & ~top_of(sent)) != 0 || (cache::is_maintained && passed_over_ != 0)) [[unlikely]]
+  if ((top & ~top_of(sent | high_opcode)) != 0 || (cache::is_maintained && passed_over_ != 0))
+      [[unlikely]]
     return take(&to, 1);
-  barrier::dma_load_to_dma_load();
-  qp_rings* const pair = queue_pairs_->look().find(swap_be(qpn_of(entry)));
+  qp_rings* const pair = pair_of(entry);
   if (pair == nullptr) [[unlikely]]
     return take(&to, 1);
   if (top == 0)
     return pair->shared == nullptr ? take_receive(to, entry, word, *pair, pair->receive)
                                    : take_receive(to, entry, word, *pair, *pair->shared);
-  const posted_request* const request = pair->send.retire_next(index_of(word));
-  return request != nullptr ? took_send(to, *request, *pair, entry, word)
-                            : take_later_send(to, *pair, entry, word);
+  if (top == top_of(sent)) [[likely]] {
+    if (const posted_request* const request = pair->send.retire_next(index_of(word)))
+      return took_send(to, *request, *pair, entry, word);
+  }
+  return take_later(to, *pair, entry, word);
 }
 
-/// Takes the completion of a send that is not the oldest: those before it asked for none.
-unsigned cq::take_later_send(work_completion& to, qp_rings& pair, std::byte* entry,
-                             std::uint64_t word) {
-  const posted_request* const request = pair.send.retire_up_to(index_of(word));
-  return request != nullptr ? took_send(to, *request, pair, entry, word) : take(&to, 1);
+/// Takes the completion of a send that is not the oldest, since those before it asked for none, or
+/// of a read, an atomic or memory management.
+unsigned cq::take_later(work_completion& to, qp_rings& pair, std::byte* entry, std::uint64_t word) {
+  const cqe_opcode opcode = opcode_of(word);
+  if ((word & sent) == 0 || opcode == cqe_opcode::error || opcode == cqe_opcode::resize)
+    return take(&to, 1);
+  const posted_request* const request = pair.send.retire(index_of(word));
+  if (request == nullptr) return take(&to, 1);
+  fill(to, *request, pair, entry, word);
+  if (brings_data(to.opcode) && !may_bring_data(opcode)) {
+    to.byte_count = 0;
+    to.status = completion_status::implausible;
+  } else if (to.opcode == work_opcode::rdma_read) {
+    take_length(to.byte_count, to.status, entry);
+  }
+  return took_one(entry);
 }
 
 inline unsigned cq::took_send(work_completion& to, const posted_request& request,
@@ -191,6 +209,16 @@ inline bool cq::decode_receive_of(Ring& ring, work_completion& to, const std::by
   return true;
 }
 
+inline void cq::take_length(std::uint32_t& bytes, completion_status& status,
+                            const std::byte* entry) {
+  const std::uint32_t room = bytes;
+  bytes = dma::load_be32(entry + rows{}.byte_count.offset);
+  if (bytes <= room) [[likely]]
+    return;
+  bytes = 0;
+  status = completion_status::implausible;
+}
+
 const posted_request* cq::head_of_other(const std::byte* entry, std::uint64_t word, qp_rings& pair,
                                         posted_request& changed) {
   const cqe_opcode opcode = opcode_of(word);
@@ -213,8 +241,7 @@ const posted_request* cq::head_of_other(const std::byte* entry, std::uint64_t wo
   } else if (!is_send || (brings_data(request->opcode) && !may_bring_data(opcode))) {
     make_implausible(changed);
   } else if (request->opcode == work_opcode::rdma_read) {
-    changed.bytes = dma::load_be32(entry + rows{}.byte_count.offset);
-    if (changed.bytes > request->bytes) make_implausible(changed);
+    take_length(changed.bytes, changed.status, entry);
   }
   return &changed;
 }

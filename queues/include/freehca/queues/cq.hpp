@@ -162,6 +162,9 @@ class cq {
   // Bits in the byte order of memory: a test of a single bit needs no swap.
   static constexpr std::uint64_t owner = layouts::bit_in_memory<&rows::owner>;
   static constexpr std::uint64_t sent = layouts::bit_in_memory<&rows::is_send>;
+  /// Bit 4 of the opcode.
+  static constexpr std::uint64_t high_opcode =
+      layouts::swap_be(std::uint64_t{0x10} << layouts::word_shift<&rows::opcode>);
 
   [[gnu::always_inline]] static std::uint64_t last_word_of(const std::byte* entry) {
     return layouts::swap_be(dma::load_be64(entry + last_word));
@@ -205,12 +208,14 @@ class cq {
   template <class Ring>
   [[gnu::noinline]] unsigned take_receive(work_completion& to, std::byte* entry, std::uint64_t word,
                                           const qp_rings& pair, Ring& ring);
-  [[gnu::noinline]] unsigned take_later_send(work_completion& to, qp_rings& pair, std::byte* entry,
-                                             std::uint64_t word);
+  [[gnu::noinline]] unsigned take_later(work_completion& to, qp_rings& pair, std::byte* entry,
+                                        std::uint64_t word);
   [[gnu::always_inline]] unsigned took_send(work_completion& to, const posted_request& request,
                                             const qp_rings& pair, std::byte* entry,
                                             std::uint64_t word);
   [[gnu::always_inline]] unsigned took_one(std::byte* entry);
+  /// The queue pair that an entry names. Null if there is none.
+  [[gnu::always_inline]] qp_rings* pair_of(const std::byte* entry) const;
   /// Walks through the ring from at_ on. Gives each completion to sink(head, queue pair, entry,
   /// last word); see fill(). If `Here` is true, receive(entry, last word, queue pair) takes the
   /// receives, and returns false if there is no such receive. If `Here` is false, a call of
@@ -235,6 +240,9 @@ class cq {
   [[gnu::always_inline]] static bool decode_receive_of(Ring& ring, work_completion& to,
                                                        const std::byte* entry, std::uint64_t word,
                                                        const qp_rings& pair);
+  /// Replaces the length of a read's buffers by the length that its entry has.
+  [[gnu::always_inline]] static void take_length(std::uint32_t& bytes, completion_status& status,
+                                                 const std::byte* entry);
   /// For an error, a read, an atomic or memory management. Calls qp_rings::failed for errors.
   [[gnu::noinline]] static const posted_request* head_of_other(const std::byte* entry,
                                                                std::uint64_t word, qp_rings& pair,
