@@ -128,7 +128,7 @@ if [[ $what == driver ]]; then
   case=tests/guest/cases/bench_driver.sh
   mapfile -t how < <(sed -n 's/^# options: //p' "$case" | xargs -n 1)
   step "bench: guest" "$FREEHCA_ROOT/dev" guest --script "$case" --env "RUNS=$runs" \
-    --timeout $((120 + runs * 180)) --program freehca_bench_driver_linux --program freehca_bench_driver_vfio "${how[@]}" ||
+    --timeout $((120 + runs * 300)) --program freehca_bench_driver_linux --program freehca_bench_driver_vfio "${how[@]}" ||
     die "the measurement in the guest failed"
   exec /usr/bin/python3 -B bench/driver/compare.py "$FREEHCA_LOGS/bench-guest.log" "${options[@]}"
 fi

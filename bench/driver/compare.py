@@ -14,6 +14,7 @@ import statistics
 import sys
 
 import bounds
+import verbs_rows
 from bounds import OURS, THEIRS
 
 # Of each row: its name, and the figures that are added up in it, or taken away ("-").
@@ -53,8 +54,7 @@ DATA_PATH = [
             "poll of a receive",
             "post of a shared receive",
             "poll of a shared receive",
-            "post of a datagram",
-            "poll of a datagram's send",
+            *verbs_rows.rows_with(verbs_rows.DATA),
         )
     ],
 ]
@@ -78,6 +78,7 @@ CALLS = [
         for name in (
             "create a queue pair",
             "destroy a queue pair",
+            *verbs_rows.rows_with(verbs_rows.CONTROL),
         )
     ],
     *[

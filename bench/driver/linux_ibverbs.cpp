@@ -14,33 +14,13 @@
 #include <cstring>
 #include <string>
 
-#include "../linux/own_peer.hpp"
-#include "counted.hpp"
+#include "linux_program.hpp"
 
 namespace {
 
 using namespace freehca::bench;
 
-alignas(4096) std::byte memory[region_bytes];
-
 // ---- What is counted: as a program calls it
-
-[[gnu::noinline]] std::uint64_t count_posts(ibv_qp* to, ibv_send_wr* requests, unsigned n,
-                                            unsigned batch) {
-  ibv_send_wr* bad = nullptr;
-  const std::uint64_t began = executed();
-  for (unsigned i = 0; i < n; i += batch)
-    if (ibv_post_send(to, requests + i, &bad) != 0) fail("ibv_post_send");
-  return executed() - began;
-}
-
-[[gnu::noinline]] std::uint64_t count_receives(ibv_qp* to, ibv_recv_wr* requests, unsigned n) {
-  ibv_recv_wr* bad = nullptr;
-  const std::uint64_t began = executed();
-  for (unsigned i = 0; i < n; ++i)
-    if (ibv_post_recv(to, requests + i, &bad) != 0) fail("ibv_post_recv");
-  return executed() - began;
-}
 
 [[gnu::noinline]] std::uint64_t count_shared(ibv_srq* to, ibv_recv_wr* requests, unsigned n) {
   ibv_recv_wr* bad = nullptr;
@@ -50,103 +30,14 @@ alignas(4096) std::byte memory[region_bytes];
   return executed() - began;
 }
 
-[[gnu::noinline]] std::uint64_t count_polls(ibv_cq* of, ibv_wc* done, unsigned n, unsigned batch) {
-  const std::uint64_t began = executed();
-  for (unsigned i = 0; i < n; i += batch) {
-    if (ibv_poll_cq(of, static_cast<int>(batch), done) != static_cast<int>(batch))
-      fail("completions are missing");
-    for (unsigned k = 0; k < batch; ++k)
-      if (done[k].status != IBV_WC_SUCCESS) fail("a request failed");
-  }
-  return executed() - began;
-}
-
-[[gnu::noinline]] std::uint64_t count_empty_polls(ibv_cq* of, ibv_wc* done, unsigned n) {
+[[gnu::noinline]] std::uint64_t count_empty_polls(ibv_cq* of, ibv_wc* to, unsigned n) {
   const std::uint64_t began = executed();
   for (unsigned i = 0; i < n; ++i)
-    if (ibv_poll_cq(of, 1, done) != 0) fail("a completion of nothing");
+    if (ibv_poll_cq(of, 1, to) != 0) fail("a completion of nothing");
   return executed() - began;
-}
-
-// ---- Objects
-
-struct device {
-  ibv_context* context = nullptr;
-  ibv_port_attr port{};
-  ibv_pd* domain = nullptr;
-  ibv_mr* region = nullptr;
-  ibv_comp_channel* channel = nullptr;
-  ibv_cq* sent = nullptr;
-  ibv_cq* received = nullptr;
-};
-
-ibv_qp* make(const device& in, unsigned requests, unsigned inline_bytes, ibv_srq* shared = nullptr,
-             ibv_qp_type type = IBV_QPT_RC) {
-  ibv_qp_init_attr a{};
-  a.send_cq = in.sent;
-  a.recv_cq = in.received;
-  a.srq = shared;
-  a.cap = {.max_send_wr = requests,
-           .max_recv_wr = shared != nullptr ? 0 : requests,
-           .max_send_sge = 1,
-           .max_recv_sge = 1,
-           .max_inline_data = inline_bytes};
-  a.qp_type = type;
-  a.sq_sig_all = 0;
-  ibv_qp* const q = ibv_create_qp(in.domain, &a);
-  if (q == nullptr) fail("ibv_create_qp");
-  return q;
-}
-
-ibv_qp* connected(const device& in, ibv_qp* q) {
-  connect_to_itself(q, in.port);
-  return q;
-}
-
-ibv_qp* datagram_queue(const device& in) {
-  ibv_qp* const q = make(in, ring, 0, nullptr, IBV_QPT_UD);
-  ibv_qp_attr a{};
-  a.qp_state = IBV_QPS_INIT;
-  a.port_num = 1;
-  a.qkey = 0x1234;
-  if (ibv_modify_qp(q, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) != 0)
-    fail("to INIT");
-  a.qp_state = IBV_QPS_RTR;
-  if (ibv_modify_qp(q, &a, IBV_QP_STATE) != 0) fail("to RTR");
-  a.qp_state = IBV_QPS_RTS;
-  if (ibv_modify_qp(q, &a, IBV_QP_STATE | IBV_QP_SQ_PSN) != 0) fail("to RTS");
-  return q;
 }
 
 // ---- Rounds
-
-struct requests {
-  std::array<ibv_sge, ring> from{}, into{};
-  std::array<ibv_send_wr, ring> sends{};
-  std::array<ibv_recv_wr, ring> receives{};
-
-  requests(const device& in, ibv_wr_opcode opcode, unsigned batch, unsigned flags) {
-    const auto base = reinterpret_cast<std::uintptr_t>(memory);
-    for (unsigned i = 0; i < ring; ++i) {
-      from[i] = {base + i * message_bytes, message_bytes, in.region->lkey};
-      into[i] = {base + region_bytes / 2 + i * 128, 128, in.region->lkey};
-      sends[i].wr_id = i;
-      sends[i].next = (i + 1) % batch != 0 ? &sends[i + 1] : nullptr;
-      sends[i].sg_list = &from[i];
-      sends[i].num_sge = 1;
-      sends[i].opcode = opcode;
-      sends[i].send_flags = IBV_SEND_SIGNALED | flags;
-      sends[i].wr.rdma.remote_addr = into[i].addr;
-      sends[i].wr.rdma.rkey = in.region->rkey;
-      receives[i].wr_id = i;
-      receives[i].sg_list = &into[i];
-      receives[i].num_sge = 1;
-    }
-    unknown_memory(this);
-  }
-};
-
-ibv_wc done[64];
 
 request_cost writes(const device& in, ibv_qp* q, unsigned batch, unsigned flags) {
   requests r(in, IBV_WR_RDMA_WRITE, batch, flags);
@@ -189,27 +80,6 @@ request_cost receives(const device& in, ibv_qp* q, Post post) {
   });
 }
 
-request_cost datagrams(const device& in, ibv_qp* q) {
-  ibv_ah_attr way{};
-  way.dlid = in.port.lid;
-  way.port_num = 1;
-  ibv_ah* const address = ibv_create_ah(in.domain, &way);
-  if (address == nullptr) fail("ibv_create_ah");
-  requests r(in, IBV_WR_SEND, 1, 0);
-  for (ibv_send_wr& w : r.sends) w.wr.ud = {address, q->qp_num, 0x1234};
-  const request_cost c = for_each_request([&](unsigned n) {
-    round_cost each;
-    count_receives(q, r.receives.data(), n);
-    each.post = count_posts(q, r.sends.data(), n, 1);
-    let_device_work();
-    each.poll = count_polls(in.sent, done, n, 1);
-    count_polls(in.received, done, n, 1);
-    return each;
-  });
-  if (ibv_destroy_ah(address) != 0) fail("ibv_destroy_ah");
-  return c;
-}
-
 // Arm, one write, sleep until its event, acknowledge, poll.
 double events(const idler& idle, const device& in, ibv_qp* q) {
   requests r(in, IBV_WR_RDMA_WRITE, 1, 0);
@@ -239,15 +109,12 @@ device open() {
   in.received = ibv_create_cq(in.context, 2 * ring, nullptr, nullptr, 0);
   std::memset(memory, 1, sizeof memory);
   in.region = ibv_reg_mr(in.domain, memory, sizeof memory,
-                         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+                         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                             IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND);
   if (in.domain == nullptr || in.channel == nullptr || in.sent == nullptr ||
       in.received == nullptr || in.region == nullptr)
     fail("objects");
   return in;
-}
-
-void destroy(ibv_qp* q) {
-  if (ibv_destroy_qp(q) != 0) fail("ibv_destroy_qp");
 }
 
 void data_path(const device& in) {
@@ -295,11 +162,6 @@ void data_path(const device& in) {
   destroy(sharing);
   if (ibv_destroy_srq(shared) != 0) fail("ibv_destroy_srq");
 
-  ibv_qp* const datagram = datagram_queue(in);
-  const request_cost sent = datagrams(in, datagram);
-  tell("post of a datagram", sent.post);
-  tell("poll of a datagram's send", sent.poll);
-  destroy(datagram);
   destroy(plain);
 }
 
@@ -407,6 +269,8 @@ int main(int argc, char** argv) {
   const device in = open();
   data_path(in);
   for (unsigned i = 0; i < call_rounds; ++i) calls(idle, in);
+  measure_requests(in);
+  for (unsigned i = 0; i < call_rounds; ++i) measure_objects(in, idle);
   if (ibv_dereg_mr(in.region) != 0 || ibv_destroy_cq(in.sent) != 0 ||
       ibv_destroy_cq(in.received) != 0 || ibv_destroy_comp_channel(in.channel) != 0 ||
       ibv_dealloc_pd(in.domain) != 0 || ibv_close_device(in.context) != 0)

@@ -8,7 +8,6 @@
 # program: freehca_bench_driver_linux freehca_bench_driver_vfio
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --icount
-# timeout: 360
 # then: /usr/bin/python3 -B bench/driver/compare.py --check build/logs/guest-bench_driver.log
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

@@ -1,0 +1,48 @@
+--help/hca.ethernet_port_limits.o: \
+ hca/src/ethernet/port_limits.cpp \
+ hca/src/ethernet/port_limits.hpp \
+ firmware_cmds/include/freehca/firmware_cmds/command.hpp \
+ /usr/include/c++/12/cstddef \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/c++config.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/os_defines.h \
+ /usr/include/features.h /usr/include/features-time64.h \
+ /usr/include/x86_64-linux-gnu/bits/wordsize.h \
+ /usr/include/x86_64-linux-gnu/bits/timesize.h /usr/include/stdc-predef.h \
+ /usr/include/x86_64-linux-gnu/sys/cdefs.h \
+ /usr/include/x86_64-linux-gnu/bits/long-double.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs-64.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/cpu_defines.h \
+ /usr/include/c++/12/pstl/pstl_config.h \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stddef.h \
+ /usr/include/c++/12/cstdint \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint.h \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint-gcc.h \
+ firmware_cmds/include/freehca/firmware_cmds/lease.hpp \
+ hal/include/freehca/hal/assert.hpp \
+ hal/include/freehca/hal/list.hpp \
+ hal/include/freehca/hal/status.hpp \
+ /usr/include/c++/12/type_traits \
+ hal/layouts/include/freehca/layouts/command_status.hpp \
+ hal/include/freehca/hal/operation.hpp \
+ /usr/include/c++/12/coroutine /usr/include/c++/12/compare \
+ /usr/include/c++/12/concepts \
+ hal/layouts/include/freehca/layouts/opcode.hpp \
+ firmware_cmds/include/freehca/firmware_cmds/port.hpp \
+ firmware_cmds/include/freehca/firmware_cmds/typed.hpp \
+ firmware_cmds/include/freehca/firmware_cmds/mailbox.hpp \
+ hal/include/freehca/hal/dma.hpp \
+ hal/include/freehca/hal/access_flavour.hpp \
+ hal/include/freehca/hal/regions.hpp \
+ hal/layouts/include/freehca/layouts/bit_operations.hpp \
+ /usr/include/c++/12/bit /usr/include/c++/12/ext/numeric_traits.h \
+ /usr/include/c++/12/bits/cpp_type_traits.h \
+ /usr/include/c++/12/ext/type_traits.h \
+ hal/layouts/include/freehca/layouts/hcr.hpp \
+ hal/layouts/include/freehca/layouts/layout.hpp \
+ hal/layouts/include/freehca/layouts/assert.hpp \
+ hal/layouts/include/freehca/layouts/register_map.hpp \
+ hal/layouts/include/freehca/layouts/config_dev.hpp \
+ hal/layouts/include/freehca/layouts/query_port.hpp \
+ hal/layouts/include/freehca/layouts/set_port.hpp \
+ hal/layouts/include/freehca/layouts/ethernet.hpp

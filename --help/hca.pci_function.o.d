@@ -1,0 +1,25 @@
+--help/hca.pci_function.o: hca/src/pci_function.cpp \
+ hca/include/freehca/hca/pci_function.hpp \
+ /usr/include/c++/12/cstdint \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/c++config.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/os_defines.h \
+ /usr/include/features.h /usr/include/features-time64.h \
+ /usr/include/x86_64-linux-gnu/bits/wordsize.h \
+ /usr/include/x86_64-linux-gnu/bits/timesize.h /usr/include/stdc-predef.h \
+ /usr/include/x86_64-linux-gnu/sys/cdefs.h \
+ /usr/include/x86_64-linux-gnu/bits/long-double.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs-64.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/cpu_defines.h \
+ /usr/include/c++/12/pstl/pstl_config.h \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint.h \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint-gcc.h \
+ hal/include/freehca/hal/platform.hpp \
+ /usr/include/c++/12/cstddef \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stddef.h \
+ hal/include/freehca/hal/log.hpp \
+ hal/include/freehca/hal/status.hpp \
+ /usr/include/c++/12/type_traits \
+ hal/include/freehca/hal/assert.hpp \
+ hal/layouts/include/freehca/layouts/command_status.hpp \
+ hal/include/freehca/hal/regions.hpp

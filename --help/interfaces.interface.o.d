@@ -1,0 +1,30 @@
+--help/interfaces.interface.o: \
+ faces/interfaces/src/interface.cpp \
+ faces/interfaces/include/freehca/interfaces/interface.hpp \
+ hal/include/freehca/hal/operation.hpp \
+ /usr/include/c++/12/coroutine /usr/include/c++/12/type_traits \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/c++config.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/os_defines.h \
+ /usr/include/features.h /usr/include/features-time64.h \
+ /usr/include/x86_64-linux-gnu/bits/wordsize.h \
+ /usr/include/x86_64-linux-gnu/bits/timesize.h /usr/include/stdc-predef.h \
+ /usr/include/x86_64-linux-gnu/sys/cdefs.h \
+ /usr/include/x86_64-linux-gnu/bits/long-double.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs-64.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/cpu_defines.h \
+ /usr/include/c++/12/pstl/pstl_config.h /usr/include/c++/12/compare \
+ /usr/include/c++/12/concepts /usr/include/c++/12/cstdint \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint.h \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint-gcc.h \
+ hal/include/freehca/hal/assert.hpp \
+ hal/include/freehca/hal/list.hpp \
+ hal/include/freehca/hal/status.hpp \
+ hal/layouts/include/freehca/layouts/command_status.hpp \
+ faces/interfaces/include/freehca/interfaces/attributes.hpp \
+ /usr/include/c++/12/bit /usr/include/c++/12/ext/numeric_traits.h \
+ /usr/include/c++/12/bits/cpp_type_traits.h \
+ /usr/include/c++/12/ext/type_traits.h /usr/include/c++/12/cstddef \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stddef.h \
+ /usr/include/c++/12/initializer_list \
+ hca/include/freehca/hca/objects/handle.hpp

@@ -1,0 +1,54 @@
+--help/queues.cq.o: queues/src/cq.cpp \
+ queues/include/freehca/queues/cq.hpp /usr/include/c++/12/bit \
+ /usr/include/c++/12/type_traits \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/c++config.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/os_defines.h \
+ /usr/include/features.h /usr/include/features-time64.h \
+ /usr/include/x86_64-linux-gnu/bits/wordsize.h \
+ /usr/include/x86_64-linux-gnu/bits/timesize.h /usr/include/stdc-predef.h \
+ /usr/include/x86_64-linux-gnu/sys/cdefs.h \
+ /usr/include/x86_64-linux-gnu/bits/long-double.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs-64.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/cpu_defines.h \
+ /usr/include/c++/12/pstl/pstl_config.h \
+ /usr/include/c++/12/ext/numeric_traits.h \
+ /usr/include/c++/12/bits/cpp_type_traits.h \
+ /usr/include/c++/12/ext/type_traits.h /usr/include/c++/12/cstddef \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stddef.h \
+ /usr/include/c++/12/cstdint \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint.h \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint-gcc.h \
+ hal/include/freehca/hal/barrier.hpp \
+ hal/include/freehca/hal/access_flavour.hpp \
+ hal/include/freehca/hal/cache.hpp \
+ hal/include/freehca/hal/dma.hpp \
+ hal/include/freehca/hal/regions.hpp \
+ hal/include/freehca/hal/assert.hpp \
+ hal/layouts/include/freehca/layouts/bit_operations.hpp \
+ hal/include/freehca/hal/mmio.hpp \
+ hal/include/freehca/hal/status.hpp \
+ hal/layouts/include/freehca/layouts/command_status.hpp \
+ hal/layouts/include/freehca/layouts/cqe.hpp \
+ hal/layouts/include/freehca/layouts/layout.hpp \
+ hal/layouts/include/freehca/layouts/assert.hpp \
+ hal/layouts/include/freehca/layouts/wqe.hpp \
+ hal/layouts/include/freehca/layouts/doorbell.hpp \
+ hal/layouts/include/freehca/layouts/qpc.hpp \
+ hal/layouts/include/freehca/layouts/ib_types.hpp \
+ hal/layouts/include/freehca/layouts/register_map.hpp \
+ hal/layouts/include/freehca/layouts/word.hpp \
+ queues/include/freehca/queues/directory.hpp \
+ hal/include/freehca/hal/power_of_two.hpp \
+ queues/include/freehca/queues/rq.hpp \
+ queues/include/freehca/queues/receive_request.hpp \
+ queues/include/freehca/queues/data_entry.hpp \
+ queues/include/freehca/queues/work_completion.hpp \
+ queues/include/freehca/queues/requests.hpp \
+ queues/include/freehca/queues/address.hpp \
+ queues/include/freehca/queues/wqe_stores.hpp \
+ queues/include/freehca/queues/sq.hpp \
+ queues/include/freehca/queues/opcode_sets.hpp \
+ queues/include/freehca/queues/sq_shape.hpp \
+ queues/include/freehca/queues/srq.hpp \
+ hal/layouts/include/freehca/layouts/cqc.hpp

@@ -1,0 +1,54 @@
+--help/work_requests.post.o: work_requests/src/post.cpp \
+ queues/include/freehca/queues/frame_requests.hpp \
+ /usr/include/c++/12/cstddef \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/c++config.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/os_defines.h \
+ /usr/include/features.h /usr/include/features-time64.h \
+ /usr/include/x86_64-linux-gnu/bits/wordsize.h \
+ /usr/include/x86_64-linux-gnu/bits/timesize.h /usr/include/stdc-predef.h \
+ /usr/include/x86_64-linux-gnu/sys/cdefs.h \
+ /usr/include/x86_64-linux-gnu/bits/long-double.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs.h \
+ /usr/include/x86_64-linux-gnu/gnu/stubs-64.h \
+ /usr/include/x86_64-linux-gnu/c++/12/bits/cpu_defines.h \
+ /usr/include/c++/12/pstl/pstl_config.h \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stddef.h \
+ /usr/include/c++/12/cstdint \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint.h \
+ /usr/lib/gcc/x86_64-linux-gnu/12/include/stdint-gcc.h \
+ queues/include/freehca/queues/requests.hpp \
+ /usr/include/c++/12/type_traits \
+ hal/layouts/include/freehca/layouts/word.hpp \
+ /usr/include/c++/12/bit /usr/include/c++/12/ext/numeric_traits.h \
+ /usr/include/c++/12/bits/cpp_type_traits.h \
+ /usr/include/c++/12/ext/type_traits.h \
+ hal/layouts/include/freehca/layouts/layout.hpp \
+ hal/layouts/include/freehca/layouts/assert.hpp \
+ hal/layouts/include/freehca/layouts/bit_operations.hpp \
+ hal/layouts/include/freehca/layouts/wqe.hpp \
+ queues/include/freehca/queues/address.hpp \
+ queues/include/freehca/queues/data_entry.hpp \
+ queues/include/freehca/queues/wqe_stores.hpp \
+ hal/include/freehca/hal/barrier.hpp \
+ hal/include/freehca/hal/access_flavour.hpp \
+ hal/include/freehca/hal/cache.hpp \
+ hal/include/freehca/hal/dma.hpp \
+ hal/include/freehca/hal/regions.hpp \
+ hal/include/freehca/hal/assert.hpp \
+ hal/include/freehca/hal/status.hpp \
+ hal/layouts/include/freehca/layouts/command_status.hpp \
+ queues/include/freehca/queues/receive_request.hpp \
+ queues/include/freehca/queues/masked_atomics.hpp \
+ queues/include/freehca/queues/xrc_requests.hpp \
+ work_requests/include/freehca/work_requests/send_request.hpp \
+ queues/include/freehca/queues/memory_requests.hpp \
+ hal/include/freehca/hal/page_list.hpp \
+ hal/layouts/include/freehca/layouts/mtt.hpp \
+ queues/include/freehca/queues/sq.hpp \
+ hal/include/freehca/hal/mmio.hpp \
+ hal/layouts/include/freehca/layouts/doorbell.hpp \
+ hal/layouts/include/freehca/layouts/register_map.hpp \
+ queues/include/freehca/queues/opcode_sets.hpp \
+ queues/include/freehca/queues/sq_shape.hpp \
+ queues/include/freehca/queues/work_completion.hpp \
+ hal/layouts/include/freehca/layouts/cqe.hpp
