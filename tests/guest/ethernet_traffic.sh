@@ -101,7 +101,7 @@ END
 
 # offered COMMAND...: it succeeds. A card of QEMU's own may lack it.
 offered() {
-  timeout 60 "$@" >/run/offered 2>&1 && return 0
+  timeout 150 "$@" >/run/offered 2>&1 && return 0
   ! is_adapter && grep -qiE 'not supported|invalid argument|no data|could not change' /run/offered ||
     fail "$*: $(cat /run/offered)"
   say "$ethernet_driver lacks: $*"

@@ -44,7 +44,7 @@ connection() {
     *) wait_for 20 connection_listens ;;
   esac || fail "$connection_server: is not ready: $(cat /run/server)"
   connection_status=0
-  timeout 60 "$@" >/run/client 2>&1 || connection_status=$?
+  timeout 150 "$@" >/run/client 2>&1 || connection_status=$?
   if ended_well $connection_status /run/client && { wait $connection_pid || ended_well $? /run/server; } &&
     grep -q -- "$connection_pattern" /run/client; then
     say "$*"
@@ -78,6 +78,6 @@ copied_far() {
 tool() {
   tool_pattern=$1
   shift
-  timeout 60 "$@" >/run/tool 2>&1 || fail "$*: $(cat /run/tool)"
+  timeout 150 "$@" >/run/tool 2>&1 || fail "$*: $(cat /run/tool)"
   grep -qE -- "$tool_pattern" /run/tool || fail "$*: nothing like $tool_pattern: $(cat /run/tool)"
 }

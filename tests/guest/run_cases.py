@@ -7,7 +7,7 @@ Those that mostly wait are never two at once as long as there are others to run 
 A case is a script in cases/ that runs in the guest; comment lines at its head say how:
     # options: ARGUMENTS      for ./dev guest (paths: relative to the checkout); several such lines
                               add up
-    # timeout: SECONDS        default 240
+    # timeout: SECONDS        default 900: it ends a guest that hangs, also beside other work
     # tier: long              default guest
     # program: NAME           of the host build, for the guest's /usr/bin; the case is skipped when
                               it is missing
@@ -77,7 +77,7 @@ class Case:
             [],
             [],
             [],
-            240,
+            900,
             "guest",
             False,
         )

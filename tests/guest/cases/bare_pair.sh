@@ -8,7 +8,6 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh
 # needs: build/bare-x86_64/images/pingpong_pair.elf
-# timeout: 300
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -10,7 +10,6 @@
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
 # needs: build/bare-x86_64/images/web.elf
 # tier: long
-# timeout: 900
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

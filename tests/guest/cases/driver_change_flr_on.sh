@@ -5,7 +5,6 @@
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh --file tests/guest/driver_change.sh:/guest/driver_change.sh
 # options: --device mlx4,flr=on
-# timeout: 300
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

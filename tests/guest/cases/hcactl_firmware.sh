@@ -10,7 +10,6 @@
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
 # options: --virtual-time --device mlx4,flr=off
 # again: device_server long --device-server
-# timeout: 300
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

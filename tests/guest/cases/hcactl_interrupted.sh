@@ -13,7 +13,6 @@
 # One processor: QEMU before 8.2 can crash when one maps a BAR while another reads a register (its
 # tcg_commit).
 # options: --smp 1 --device mlx4,flr=on,addr=8 -- -device mlx4,flr=off,addr=9,id=hca1
-# timeout: 400
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

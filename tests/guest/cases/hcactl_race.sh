@@ -7,7 +7,6 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
 # options: --device mlx4,flr=on,addr=8 -- -device mlx4,flr=off,addr=9,id=hca1
-# timeout: 300
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

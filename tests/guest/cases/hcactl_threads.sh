@@ -5,7 +5,6 @@
 # vector and objects of its own; they go on after each reset that the program makes.
 # program: hcactl
 # options: --driver vfio --smp 4
-# timeout: 240
 . /usr/lib/guest/lib.sh
 log_mark
 hca=$(hca_address) || fail "no adapter"

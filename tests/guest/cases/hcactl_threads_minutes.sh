@@ -6,7 +6,6 @@
 # program: hcactl
 # options: --driver vfio --smp 4
 # tier: long
-# timeout: 400
 . /usr/lib/guest/lib.sh
 log_mark
 hca=$(hca_address) || fail "no adapter"

@@ -13,7 +13,6 @@
 # program: numbered_messages
 # again: device_server long --device-server
 # again: device_server_no_iommu long --device-server --no-iommu
-# timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

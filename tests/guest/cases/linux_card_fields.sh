@@ -11,7 +11,6 @@
 # options: -device mlx4,id=hca0,netdev2=loose0 -device mlx4,id=hca1,variant=connectx3,netdev2=loose1
 # options: -device mlx4,id=hca2,variant=connectx2,ports=1
 # needs: qemu/qom/meson.build
-# timeout: 250
 # again: 6.12 long --kernel bookworm-backports/6.12
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

@@ -6,7 +6,6 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # again: device_server long --device-server
-# timeout: 300
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

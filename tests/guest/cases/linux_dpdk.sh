@@ -8,7 +8,6 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
-# timeout: 400
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -11,7 +11,6 @@
 # options: -- -netdev "user,id=net,guestfwd=tcp:10.0.2.100:5001-cmd:sh -c 'tee FILE | sha256sum',guestfwd=tcp:10.0.2.100:5002-cmd:cat FILE"
 # again: device_server long --device-server --env "ETHERNET_PARTS=ethtool_asks ethtool_sets mtus ipv6"
 # again: device_server_no_iommu long --device-server --no-iommu --env "ETHERNET_PARTS=ethtool_asks ethtool_sets mtus ipv6"
-# timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

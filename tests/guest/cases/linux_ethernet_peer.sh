@@ -10,7 +10,6 @@
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
 # options: -- -netdev hubport,id=net,hubid=0 -netdev hubport,id=peer-hub,hubid=0
 # options: -device virtio-net-pci,netdev=peer-hub,mac=52:54:00:00:07:02,id=peer,romfile=
-# timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

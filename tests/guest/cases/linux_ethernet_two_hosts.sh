@@ -14,7 +14,6 @@
 # again: polled long --device-server --device mlx4,link1=eth,capture1=FILE.HOST,doorbells=polled
 # again: bridge long --switch eth
 # again: device_server_no_iommu long --device-server --no-iommu
-# timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -6,7 +6,6 @@
 # back and compared.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh --memory 768M
 # again: device_server long --device-server
-# timeout: 400
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

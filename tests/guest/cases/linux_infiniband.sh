@@ -9,7 +9,6 @@
 # again: device_server long --device-server
 # again: polled long --device-server --device mlx4,doorbells=polled
 # again: device_server_no_iommu long --device-server --no-iommu
-# timeout: 400
 # again: 6.12 long --kernel bookworm-backports/6.12
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

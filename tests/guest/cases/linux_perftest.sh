@@ -9,7 +9,6 @@
 # options: --device mlx4,x-prefetch=on
 # again: device_server long --device-server
 # again: device_server_no_iommu long --device-server --no-iommu
-# timeout: 400
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

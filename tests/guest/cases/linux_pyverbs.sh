@@ -7,7 +7,6 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # then: tests/programs/pyverbs_names.py tests/programs/pyverbs_mlx4_ib.txt build/logs/guest-linux_pyverbs.log
 # tier: long
-# timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

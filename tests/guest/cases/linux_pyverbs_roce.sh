@@ -11,7 +11,6 @@
 # options: -- -netdev hubport,id=net1,hubid=0
 # then: tests/programs/pyverbs_names.py tests/programs/pyverbs_mlx4_ib_roce.txt build/logs/guest-linux_pyverbs_roce.log
 # tier: long
-# timeout: 900
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

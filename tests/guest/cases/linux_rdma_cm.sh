@@ -10,7 +10,6 @@
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # again: device_server long --device-server
 # again: device_server_no_iommu long --device-server --no-iommu
-# timeout: 300
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -14,7 +14,6 @@
 # then: tests/guest/check_frames.py --kinds tests/guest/kinds/roce.txt FILE.1
 # again: device_server long --device-server
 # again: device_server_no_iommu long --device-server --no-iommu
-# timeout: 900
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

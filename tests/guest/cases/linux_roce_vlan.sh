@@ -12,7 +12,6 @@
 # options: --file tests/guest/roce_traffic.sh:/guest/roce_traffic.sh
 # then: tests/guest/check_frames.py --kinds tests/guest/kinds/roce_vlan.txt FILE.1
 # tier: long
-# timeout: 900
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -10,7 +10,6 @@
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # options: --file tests/guest/linux_switch.sh:/guest/linux_switch.sh
 # tier: long
-# timeout: 900
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
@@ -43,7 +42,7 @@ if [ "$HOST_INDEX" = 1 ]; then
   wait_for 20 mckey_joined || fail "mckey: $(cat /run/mckey)"
 fi
 host sync joined
-[ "$HOST_INDEX" = 1 ] || timeout 60 mckey -m 224.0.1.5 -b "10.0.1.$HOST_INDEX" -s >/run/mckey 2>&1 || fail "mckey: $(cat /run/mckey)"
+[ "$HOST_INDEX" = 1 ] || timeout 150 mckey -m 224.0.1.5 -b "10.0.1.$HOST_INDEX" -s >/run/mckey 2>&1 || fail "mckey: $(cat /run/mckey)"
 [ "$HOST_INDEX" != 1 ] || wait "$mckey_pid" || fail "mckey: $(cat /run/mckey)"
 host sync received
 

@@ -6,7 +6,6 @@
 # say of it. mstflint 4.21 does not know a ConnectX-2.
 # options: --no-device --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: -- -device mlx4,id=hca0 -device mlx4,id=hca1,variant=connectx3 -device mlx4,id=hca2,variant=connectx2
-# timeout: 400
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

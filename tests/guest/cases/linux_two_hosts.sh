@@ -9,7 +9,6 @@
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh
 # again: device_server long --device-server
-# timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -11,7 +11,6 @@
 # options: -- -netdev "user,id=net,guestfwd=tcp:10.0.2.100:5001-cmd:sh -c 'tee FILE | sha256sum',guestfwd=tcp:10.0.2.100:5002-cmd:cat FILE"
 # again: device_server long --device-server
 # tier: long
-# timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -10,7 +10,6 @@
 # options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
 # again: device_server long --device-server
-# timeout: 900
 # tier: long
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

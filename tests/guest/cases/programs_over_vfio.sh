@@ -10,7 +10,6 @@
 # options: --file build/host/ibverbs/libfreehca-verbs-vfio.so:/usr/lib/freehca/libfreehca-verbs-vfio.so
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # again: all long --env ALL_PROGRAMS=yes
-# timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
@@ -93,7 +92,7 @@ cross on_ours on_linux ib_send_bw -c RC -s 4096 -u 20 -F -n 100
 say "too little memory may be locked for a registration"
 # Root may lock everything.
 chown nobody "/dev/vfio/$(basename "$(readlink "/sys/bus/pci/devices/$ours/iommu_group")")"
-prlimit --memlock=$((160 << 20)) setpriv --reuid=nobody --clear-groups --inh-caps=-all timeout 60 \
+prlimit --memlock=$((160 << 20)) setpriv --reuid=nobody --clear-groups --inh-caps=-all timeout 200 \
   freehca-run --device "vfio:$ours" -- ibv_rc_pingpong -s $((64 << 20)) >/run/much 2>&1
 grep -q "cannot be registered.*ulimit -l" /run/much || fail "64 MiB: $(cat /run/much)"
 

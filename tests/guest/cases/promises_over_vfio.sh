@@ -11,7 +11,6 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # mostly: waits
 # again: iommufd long --kernel iommufd
-# timeout: 300
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
@@ -31,7 +30,7 @@ for name in exec_frees_the_slot children_outlive_their_parent channel_is_a_descr
   inline_data_that_is_too_long_is_refused datagrams_have_no_remote_address \
   unmapped_memory_is_an_error_unless_it_is_pinned memory_without_rights_is_refused \
   read_only_memory_is_only_read regions_have_addresses_of_their_own; do
-  timeout 60 freehca-run --device "vfio:$hca" -- freehca_program_face $name >/run/out 2>&1 ||
+  timeout 250 freehca-run --device "vfio:$hca" -- freehca_program_face $name >/run/out 2>&1 ||
     fail "$name, status $?: $(cat /run/out)"
   grep -q "^seed " /run/out || fail "$name: $(cat /run/out)"
 done

@@ -9,7 +9,6 @@
 # options: --kernel iommufd --driver vfio
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
 # mostly: waits
-# timeout: 400
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/hcactl_outcomes.sh
 . /guest/hcactl_outcomes.sh
