@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""Runs tests, and tells of them where FREEHCA_RESULTS is set."""
+"""Runs tests, and records their results in the folder FREEHCA_RESULTS, if that is set."""
 import os
+import pathlib
 import sys
 import time
 import unittest
@@ -21,13 +22,19 @@ class Recorder(unittest.TextTestResult):
         super().stopTest(test)
         if "FREEHCA_RESULTS" not in os.environ:
             return
-        outcome = "failed" if self.bad() > self.bad_before else "passed"
-        note = "(see the log of bare)" if outcome == "failed" else ""
-        with open(
-            os.path.join(os.environ["FREEHCA_RESULTS"], "own.tsv"), "a", encoding="utf-8"
-        ) as file:
-            name = " ".join(test.id().split(".")[-2:])
-            file.write(f"{outcome}\t{time.monotonic() - self.began:.0f}\tbare: {name}\t{note}\n")
+        folder = pathlib.Path(os.environ["FREEHCA_RESULTS"])
+        names = test.id().split(".")[-2:]
+        outcome, note = "passed", ""
+        if self.bad() > self.bad_before:
+            log = folder / f"bare-{'-'.join(names)}.log"
+            log.write_text(
+                "\n".join(text for of, text in self.failures + self.errors if of is test),
+                encoding="utf-8",
+            )
+            outcome, note = "failed", f"(see {log})"
+        with open(folder / "own.tsv", "a", encoding="utf-8") as file:
+            seconds = time.monotonic() - self.began
+            file.write(f"{outcome}\t{seconds:.0f}\tbare: {' '.join(names)}\t{note}\n")
 
 
 def run(tests):

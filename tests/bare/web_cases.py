@@ -17,8 +17,8 @@ PAGE_BYTES = 1 << 20
 PAGE = bytes((i * 7 + (i >> 8) * 13 + (i >> 16) * 29) & 0xFF for i in range(PAGE_BYTES))
 PAGE_SHA256 = hashlib.sha256(PAGE).hexdigest()
 FETCHES = 10
-# Nothing is fetched for longer, with losses and on a slow machine.
-LIMIT_SECONDS = 60
+# A fetch takes seconds. On a machine with many other tests it has taken a minute.
+LIMIT_SECONDS = 200
 
 
 def free_port():
