@@ -9,10 +9,11 @@ namespace freehca {
 using layouts::event_type;
 
 namespace {
-/// Reads the entry with the layout of its type. All layouts cover the same 32 bytes.
-template <class T>
-layouts::image<T> as_type(const layouts::image<layouts::eqe>& e) {
-  return layouts::image<T>::from_bytes(e.data());
+/// Reads field M with the layout of the entry's type. All layouts cover the same 32 bytes.
+template <class T, auto M>
+auto value_of(const layouts::image<layouts::eqe>& e) {
+  static_assert(T::bytes == layouts::eqe::bytes);
+  return layouts::image<T>::template value_in<M>(e.data());
 }
 }  // namespace
 
@@ -61,17 +62,17 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
   switch (type) {
     case event_type::completion: {
       ++statistics_.completions;
-      const auto c = as_type<layouts::eqe_completion>(e);
-      return notice(static_cast<std::uint32_t>(c.get<&layouts::eqe_completion::cqn>()),
+      using completion = layouts::eqe_completion;
+      return notice(static_cast<std::uint32_t>(value_of<completion, &completion::cqn>(e)),
                     {.what = object_event::family::completion});
     }
     case event_type::command_completion: {
       ++statistics_.commands;
-      const auto c = as_type<layouts::eqe_command>(e);
+      using answer = layouts::eqe_command;
       if (commands_ != nullptr)
-        commands_->on_completion(static_cast<std::uint16_t>(c.get<&layouts::eqe_command::token>()),
-                                 static_cast<std::uint8_t>(c.get<&layouts::eqe_command::status>()),
-                                 c.get<&layouts::eqe_command::out_param>());
+        commands_->on_completion(static_cast<std::uint16_t>(value_of<answer, &answer::token>(e)),
+                                 static_cast<std::uint8_t>(value_of<answer, &answer::status>(e)),
+                                 value_of<answer, &answer::out_param>(e));
       return;
     }
     default:
@@ -85,10 +86,9 @@ void event_context::dispatch_to_object(const layouts::image<layouts::eqe>& e) {
   const event_subject subject = subject_of(e);
   switch (subject.of) {
     case event_subject::kind::completion_queue:
-      return notice(
-          subject.number,
-          {.what = object_event::family::cq_error,
-           .syndrome = as_type<layouts::eqe_cq_error>(e).get<&layouts::eqe_cq_error::syndrome>()});
+      using error = layouts::eqe_cq_error;
+      return notice(subject.number, {.what = object_event::family::cq_error,
+                                     .syndrome = value_of<error, &error::syndrome>(e)});
     case event_subject::kind::queue_pair:
       if (sinks_.qp != nullptr) sinks_.qp(sinks_.context, subject.number, type);
       return;
@@ -110,7 +110,7 @@ event_subject subject_of(const layouts::image<layouts::eqe>& event) {
   using enum event_subject::kind;
   // The number is at the same offset for all three kinds of object.
   const auto number =
-      static_cast<std::uint32_t>(as_type<layouts::eqe_qp>(event).get<&layouts::eqe_qp::qpn>());
+      static_cast<std::uint32_t>(value_of<layouts::eqe_qp, &layouts::eqe_qp::qpn>(event));
   switch (event.get<&layouts::eqe::event_type>()) {
     case event_type::cq_error:
       return {completion_queue, number};

@@ -193,9 +193,15 @@ class image {
   /// The value of field M.
   template <auto M>
   [[gnu::always_inline]] constexpr auto get() const {
+    return value_in<M>(raw_);
+  }
+
+  /// The value of field M of a structure whose T::bytes bytes in device order begin at `from`.
+  template <auto M>
+  [[gnu::always_inline]] static constexpr auto value_in(const std::byte* from) {
     constexpr const bits& b = own_row<M>();
     static_assert(!b.is_raw(), "layout: a byte string is read by bytes_of");
-    const std::uint64_t v = load_be<word_of<M>>(raw_ + b.offset) >> b.lo & b.mask();
+    const std::uint64_t v = load_be<word_of<M>>(from + b.offset) >> b.lo & b.mask();
     return static_cast<typename field<M>::value>(v << (field<M>::in_place ? b.lo : 0));
   }
 
@@ -223,7 +229,9 @@ class image {
   constexpr image& set_bytes(const std::byte* from) {
     constexpr const bits& b = own_row<M>();
     static_assert(b.is_raw(), "layout: this field is not a byte string");
-    for (unsigned i = 0; i < b.lo; ++i) raw_[b.offset + i] = from[i];
+    if (std::is_constant_evaluated())
+      for (unsigned i = 0; i < b.lo; ++i) raw_[b.offset + i] = from[i];
+    else __builtin_memcpy(raw_ + b.offset, from, b.lo);
     return *this;
   }
 
@@ -234,7 +242,9 @@ class image {
   /// Copies T::bytes bytes in device order from `from`.
   static constexpr image from_bytes(const std::byte* from) {
     image i;
-    for (std::size_t n = 0; n < T::bytes; ++n) i.raw_[n] = from[n];
+    if (std::is_constant_evaluated())
+      for (std::size_t n = 0; n < T::bytes; ++n) i.raw_[n] = from[n];
+    else __builtin_memcpy(i.raw_, from, T::bytes);
     return i;
   }
 
