@@ -34,9 +34,9 @@ std::byte* map_pages(memory_pages pages, std::size_t bytes) {
 std::string how_to_have_pages(memory_pages pages, std::size_t bytes, int error) {
   if (error != ENOMEM || pages != memory_pages::huge || !has_large_pages(pages, bytes)) return {};
   return fmt::format(
-      "; {0} huge pages of 2 MiB are needed and not free; reserve them: echo {0} > "
-      "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages (it adds up over all programs)",
-      bytes / huge_page);
+      "; {0} huge pages of 2 MiB are needed and not free; reserve them: "
+      "echo $(($(cat {1}) + {0})) > {1}",
+      bytes / huge_page, "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
 }
 
 }  // namespace freehca::vfio_host
