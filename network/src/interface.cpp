@@ -9,7 +9,7 @@ namespace freehca::network {
 
 namespace {
 
-constexpr unsigned batch = 16;  // completions of one poll
+constexpr unsigned batch = 32;  // completions of one poll
 
 void clean(const queues::data_entry& piece) {
   cache::clean(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(piece.address)),
@@ -48,10 +48,9 @@ void interface::arm() {
     if (completion_queue* const queue = objects_->find(queues_[i])) queue->rings.arm();
 }
 
-/// Returns 0 if there is no such queue.
-unsigned interface::poll(unsigned queue, queues::work_completion* to, unsigned most) const {
-  completion_queue* const from = queue < queue_count_ ? objects_->find(queues_[queue]) : nullptr;
-  return from != nullptr ? from->rings.poll(to, most < batch ? most : batch) : 0;
+queues::cq* interface::completions(unsigned queue) const {
+  completion_queue* const found = queue < queue_count_ ? objects_->find(queues_[queue]) : nullptr;
+  return found != nullptr ? &found->rings : nullptr;
 }
 
 // ---- Receiving.
@@ -88,13 +87,14 @@ status interface::release(unsigned ring, const received_buffer* buffers, unsigne
   if (p == nullptr) return driver_error::bad_state;
   const std::size_t bytes = std::size_t{setup_.receives} * setup_.buffer_bytes;
   std::byte* const first = setup_.memory + ring * bytes;
+  const std::uint32_t free = setup_.receives - p->rings.receive.outstanding();
   status s;
   for (unsigned i = 0; i < count && s.ok(); ++i) {
     // A pointer in front of the buffers becomes a large offset.
     const std::size_t offset =
         reinterpret_cast<std::uintptr_t>(buffers[i].at) - reinterpret_cast<std::uintptr_t>(first);
     if (offset >= bytes) s = driver_error::bad_argument;
-    else if (p->rings.receive.outstanding() >= setup_.receives) s = driver_error::queue_full;
+    else if (i >= free) s = driver_error::queue_full;
     else s = post(*p, first + offset / setup_.buffer_bytes * setup_.buffer_bytes);
   }
   p->rings.receive.ring();
@@ -103,25 +103,31 @@ status interface::release(unsigned ring, const received_buffer* buffers, unsigne
 
 unsigned interface::receive(unsigned ring, received_buffer* to, unsigned most) {
   queue_pair* const p = receiver(ring);
-  unsigned taken = 0;
-  queues::work_completion done[batch];
+  queues::cq* const from = p != nullptr ? completions(ring) : nullptr;
+  if (from == nullptr) return 0;
+  received_buffer* next = to;
+  const bool hashed = setup_.receive_rings > 1;
+  // Not initialized, because poll() writes each completion that is read.
+  alignas(queues::work_completion) std::byte storage[batch * sizeof(queues::work_completion)];
+  auto* const done = reinterpret_cast<queues::work_completion*>(storage);
   // Counts the filtered frames too: they can arrive without end.
-  for (unsigned polled = 1, left = p != nullptr ? most : 0; polled != 0; left -= polled) {
-    polled = poll(ring, done, left);
+  for (unsigned left = most, polled = 0; left != 0; left -= polled) {
+    polled = from->poll(done, left < batch ? left : batch);
+    if (polled == 0) break;
     for (unsigned i = 0; i < polled; ++i) {
       const queues::work_completion& c = done[i];
       auto* const buffer = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(c.wr_id));
       std::byte* const at = buffer + setup_.headroom;
       cache::invalidate(at, c.byte_count);
-      if (c.ok() && (!filters_ || takes(at))) {
+      if (c.ok() && (!filters_ || takes(at))) [[likely]] {
         const queues::received_frame frame(c);
-        to[taken] = {.at = at,
-                     .length = c.byte_count,
-                     .hash = setup_.receive_rings > 1 ? hash_of(c) : 0,
-                     .ip_checksum_ok = frame.ip_checksum_ok(),
-                     .l4_checksum_ok = frame.l4_checksum_ok()};
-        if (frame.is_tagged()) to[taken].vlan = frame.vlan(), to[taken].priority = frame.priority();
-        ++taken;
+        *next = {.at = at,
+                 .length = c.byte_count,
+                 .hash = hashed ? hash_of(c) : 0,
+                 .ip_checksum_ok = frame.ip_checksum_ok(),
+                 .l4_checksum_ok = frame.l4_checksum_ok()};
+        if (frame.is_tagged()) next->vlan = frame.vlan(), next->priority = frame.priority();
+        ++next;
         continue;
       }
       ++(c.ok() ? counters_.filtered : counters_.receive_errors);
@@ -130,6 +136,7 @@ unsigned interface::receive(unsigned ring, received_buffer* to, unsigned most) {
         p->rings.receive.ring();
     }
   }
+  const auto taken = static_cast<unsigned>(next - to);
   counters_.received += taken;
   return taken;
 }
@@ -146,6 +153,9 @@ unsigned interface::send(unsigned ring, const outgoing_frame* frames, unsigned c
     for (std::uint32_t i = 0; cache::is_maintained && i < f.pieces.count; ++i)
       if (f.pieces.first[i].lkey == key_) clean(f.pieces.first[i]);
     if (to.outstanding() >= setup_.sends) why = driver_error::queue_full;
+    else if (f.headers.from == nullptr && f.pieces.count == 1 && f.pieces.first != nullptr)
+      why = to.post(
+          queues::send_frame{.wr_id = f.cookie, .data = *f.pieces.first, .frame = f.options});
     else if (f.headers.from == nullptr)
       why =
           to.post(queues::send_frame_list{.wr_id = f.cookie, .data = f.pieces, .frame = f.options});
@@ -159,16 +169,19 @@ unsigned interface::send(unsigned ring, const outgoing_frame* frames, unsigned c
 }
 
 unsigned interface::reap(unsigned ring, std::uint64_t* cookies, unsigned most) {
-  unsigned taken = 0;
-  queues::work_completion done[batch];
-  const unsigned queue = setup_.receive_rings + ring;
-  while (const unsigned polled =
-             ring < setup_.transmit_rings ? poll(queue, done, most - taken) : 0) {
-    for (unsigned i = 0; i < polled; ++i) {
-      ++(done[i].ok() ? counters_.sent : counters_.send_errors);
-      cookies[taken++] = done[i].wr_id;
-    }
-  }
+  queues::cq* const from =
+      ring < setup_.transmit_rings ? completions(setup_.receive_rings + ring) : nullptr;
+  if (from == nullptr) return 0;
+  unsigned failed = 0;
+  const unsigned taken = from->look(most, [&](const queues::completion_view& c) {
+    if (!c.ok()) [[unlikely]]
+      ++failed;
+    *cookies++ = c.wr_id;
+  });
+  if (taken == 0) return 0;
+  from->release();
+  counters_.sent += taken - failed;
+  counters_.send_errors += failed;
   return taken;
 }
 

@@ -212,7 +212,8 @@ class interface {
   bool takes(const std::byte* frame) const;
   status post(queue_pair& to, std::byte* buffer) const;
   status post_all(unsigned ring) const;
-  unsigned poll(unsigned queue, queues::work_completion* to, unsigned most) const;
+  /// Null if there is no such queue.
+  queues::cq* completions(unsigned queue) const;
 
   verbs* objects_ = nullptr;
   interface_setup setup_;
