@@ -11,6 +11,10 @@
 #   driver [--runs N] [--json FILE] [--svg FILE] [--check]
 #     instructions that our driver over VFIO and libmlx4 over mlx4_ib take for the same work, in one
 #     guest, with their ratio; the exit status is 0, or, with --check, 1 if a bound is missed
+#   frames [--runs N] [--check]
+#     instructions that our network interface over VFIO and a program on libdpdk take to send and
+#     receive the same Ethernet frames, in one guest, with their ratio; the exit status is 0, or,
+#     with --check, 1 if a bound is missed
 #   lateness [--seconds N]
 #     how late a timer of the test guest is while another process has the adapter do what costs it
 #     most, and while it is idle
@@ -32,11 +36,12 @@ case ${1:-} in
   commands) known=' --in-process --queue-pairs --json --at-a-time --latency-ns --post-ns ' ;;
   context_memory) known=' --queue-pairs --alive --seed ' ;;
   driver) known=' --runs --json --svg --check ' ;;
+  frames) known=' --runs --check ' ;;
   lateness) known=' --seconds ' ;;
   programs) known=' --runs --json --check ' ;;
   rdma_write) known=' --rounds --device-server --doorbells ' ;;
-  '') die "bench: say which one: commands, context_memory, driver, lateness, programs, rdma_write" ;;
-  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, driver, lateness, programs, rdma_write" ;;
+  '') die "bench: say which one: commands, context_memory, driver, frames, lateness, programs, rdma_write" ;;
+  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, driver, frames, lateness, programs, rdma_write" ;;
 esac
 what=$1
 shift
@@ -110,27 +115,29 @@ if [[ $what == programs ]]; then
     die "the programs do not build"
   exec /usr/bin/python3 -B bench/programs/measure.py "${options[@]}" build/host
 fi
-if [[ $what == driver ]]; then
+if [[ $what == driver || $what == frames ]]; then
   runs=${given[--runs]:-3}
-  [[ $runs =~ ^[1-9]$ ]] || die "bench driver: --runs is a number from 1 to 9"
+  [[ $runs =~ ^[1-9]$ ]] || die "bench $what: --runs is a number from 1 to 9"
   options=()
   for option in --json --svg; do
     [[ ! -v given[$option] ]] || options+=("$option" "$(realpath -m "${given[$option]}")")
   done
   [[ ! -v given[--check] ]] || options+=(--check)
   cd "$FREEHCA_ROOT"
-  need script build
-  programs=(freehca_bench_driver_vfio freehca_bench_driver_linux)
+  peer=linux groups=(script build)
+  [[ $what == driver ]] || peer=dpdk groups+=(dpdk)
+  need "${groups[@]}"
+  programs=("freehca_bench_${what}_vfio" "freehca_bench_${what}_$peer")
   step "bench: configure" cmake --preset host || die "CMake fails"
   step "bench: build both programs" nice cmake --build --preset host --target "${programs[@]}" ||
     die "the programs do not build"
   "$FREEHCA_ROOT/dev" guest --prepare
-  case=tests/guest/cases/bench_driver.sh
+  case=tests/guest/cases/bench_$what.sh
   mapfile -t how < <(sed -n 's/^# options: //p' "$case" | xargs -n 1)
   step "bench: guest" "$FREEHCA_ROOT/dev" guest --script "$case" --env "RUNS=$runs" \
-    --timeout $((120 + runs * 300)) --program freehca_bench_driver_linux --program freehca_bench_driver_vfio "${how[@]}" ||
-    die "the measurement in the guest failed"
-  exec /usr/bin/python3 -B bench/driver/compare.py "$FREEHCA_LOGS/bench-guest.log" "${options[@]}"
+    --timeout $((120 + runs * 300)) --program "${programs[0]}" --program "${programs[1]}" \
+    "${how[@]}" || die "the measurement in the guest failed"
+  exec /usr/bin/python3 -B "bench/$what/compare.py" "$FREEHCA_LOGS/bench-guest.log" "${options[@]}"
 fi
 in_process=${given[--in-process]:-no}
 unset 'given[--in-process]'

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "over_vfio.hpp"
 
+#include <freehca/hca/device_managed_steering.hpp>
+
 namespace freehca::bench {
 
 vfio_rig::vfio_rig(const std::string& address, const freehca::budget& size,
@@ -12,11 +14,13 @@ vfio_rig::vfio_rig(const std::string& address, const freehca::budget& size,
       device_storage_(new (std::align_val_t{16}) std::byte[device::storage_bytes(size)]),
       verbs_storage_(new (std::align_val_t{16}) std::byte[verbs::storage_bytes(size, made)]) {}
 
-status vfio_rig::bring_up() {
-  FREEHCA_TRY(adapter.open({.platform = host_->platform(),
-                            .budget = budget,
-                            .storage = device_storage_.get(),
-                            .storage_bytes = device::storage_bytes(budget)}));
+status vfio_rig::bring_up(bool by_rules) {
+  device_setup setup{.platform = host_->platform(),
+                     .budget = budget,
+                     .storage = device_storage_.get(),
+                     .storage_bytes = device::storage_bytes(budget)};
+  if (by_rules) steer_by_rules(setup);
+  FREEHCA_TRY(adapter.open(setup));
   operation up;
   adapter.bring_up(up);
   FREEHCA_TRY(await(up));

@@ -24,8 +24,9 @@ class vfio_rig {
 
   /// Why there is no adapter; empty: there is one.
   const std::string& trouble() const { return trouble_; }
-  /// Opens `adapter`, and `objects` once it is up.
-  status bring_up();
+  /// Opens `adapter`, and `objects` once it is up. If `by_rules`, the adapter steers by rules
+  /// (steer_by_rules).
+  status bring_up(bool by_rules = false);
   status tear_down();
 
   /// Drives the driver until the operation is done.

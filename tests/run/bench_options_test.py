@@ -43,6 +43,8 @@ class BenchOptions(unittest.TestCase):
             (["commands", "--queue-pairs", "5", "--queue-pairs=6"], "--queue-pairs is given twice"),
             (["commands", "--latency-ns=5"], "add --in-process"),
             (["driver", "--runs=10"], "--runs is a number from 1 to 9"),
+            (["frames", "--runs=0"], "--runs is a number from 1 to 9"),
+            (["frames", "--json", "x"], "no option '--json'"),
             (["programs", "--runs", "0"], "--runs is a number from 1 to 9"),
             (["programs", "--rounds", "3"], "no option '--rounds'"),
             (["rdma_write", "--rounds", "0"], "--rounds is a number from 1 to 99"),

@@ -74,7 +74,7 @@ OF_TIER = {
     "programs": (["build", "programs", "capture"], ["host programs", "programs"]),
     "long": (
         [
-            *("build", "clang", "cross", "lwip", "guest", "capture", "programs", "trace"),
+            *("build", "clang", "cross", "lwip", "guest", "capture", "programs", "trace", "dpdk"),
             *("preload", "qemu_x86_64", "qemu_aarch64", "qemu_riscv64"),
         ],
         [
