@@ -109,7 +109,7 @@ unsigned interface::receive(unsigned ring, received_buffer* to, unsigned most) {
   const bool hashed = setup_.receive_rings > 1;
   // Not initialized, because poll() writes each completion that is read.
   alignas(queues::work_completion) std::byte storage[batch * sizeof(queues::work_completion)];
-  auto* const done = reinterpret_cast<queues::work_completion*>(storage);
+  auto* const done = static_cast<queues::work_completion*>(static_cast<void*>(storage));
   // Counts the filtered frames too: they can arrive without end.
   for (unsigned left = most, polled = 0; left != 0; left -= polled) {
     polled = from->poll(done, left < batch ? left : batch);
