@@ -24,6 +24,7 @@ INCIDENTAL = {
     "srq_limit": FEW,
     "srq_last_wqe": FEW,
     "wq_access_violation": FEW,
+    "wq_invalid_request_error": FEW,
     "send": FEW,
 }
 
