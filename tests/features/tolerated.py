@@ -32,9 +32,6 @@ RESET = "its test expects what the driver does after a refusal as well"
 # (feature, enumerator): the feature names it, and its test passes without it.
 TOLERATED = {
     ("firmware_area", "unmap_fa"): RESET,
-    ("cancelled_bring_up", "unmap_fa"): RESET,
-    ("auxiliary_area", "unmap_icm_aux"): RESET,
-    ("cancelled_bring_up", "unmap_icm_aux"): RESET,
     ("counting_queues", "completion"): "its test polls",
     ("port_attributes_change", "port_management_change"): "the driver reads the port in turn too",
 }
