@@ -45,7 +45,6 @@ UNUSED = {
     ("device_warnings", "ecc_detect"): ALTERED,
     ("device_warnings", "fatal_warning"): ALTERED,
     ("drained_event", "sq_drained"): ALTERED,
-    ("event_queue_overflow", "eq_overflow"): ALTERED,
     ("path_migration_events", "path_migrated"): ALTERED,
     ("path_migration_events", "path_migration_failed"): ALTERED,
     ("queue_pair_errors", "wq_catastrophic_error"): ALTERED,
