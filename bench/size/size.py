@@ -198,7 +198,8 @@ def joined(objects, to):
 
 
 def main():
-    if len(sys.argv) != 2:
+    # An option is no folder: the objects would go into the current one.
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     toolchain.need(COMPILER)
     folder = pathlib.Path(sys.argv[1])
