@@ -268,6 +268,12 @@ FEATURES = (
     Feature("program_memory", "Memory of the program is registered at every alignment.",
             "program_memory_test.moves_data_at_every_alignment", "promises_over_vfio",
             "program seeded_writes", ("command sw2hw_mpt",)),
+    Feature("dma_region", "A region gives access to all memory by device addresses.",
+            "dma_memory_region_test."
+            "gives_access_to_all_memory_of_the_device_by_its_device_addresses",
+            "none: hcactl and the library for programs of others map the memory of programs",
+            "none: programs do not know device addresses; the kernel's drivers use such regions",
+            ("command sw2hw_mpt",)),
     Feature("read_only_memory", "Memory that the program may only read is registered for reading.",
             "program_memory_test.may_be_read_only_where_the_device_only_reads",
             "promises_over_vfio", "none: programs of others register memory that they may write",

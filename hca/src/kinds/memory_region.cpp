@@ -58,6 +58,15 @@ status memory_access::write_to(image<mpt>& entry, refused_attribute& note) const
   return store(access_fields, *this, entry, note);
 }
 
+image<mpt> memory_region::blank_entry(const protection_domain& domain) {
+  // The fields are set as in Linux (mr.c mlx4_mr_enable).
+  image<mpt> e = {};
+  e.set<&mpt::status>(mpt_status::software).set<&mpt::mio>(true).set<&mpt::region>(true);
+  e.set<&mpt::local_read>(true).set<&mpt::pd>(domain.number);
+  e.set<&mpt::enable_invalidate>(true).set<&mpt::remote_invalidate>(true);
+  return e;
+}
+
 status memory_region::map(verbs& in, const attributes& a, page_list& pages) {
   device& adapter = in.adapter();
   refused_attribute& note = in.refused();
@@ -91,11 +100,7 @@ status memory_region::plan(verbs& in, const attributes& a, creation<creating>& t
   protection_domain* const domain = in.find(a.pd);
   FREEHCA_TRY(verbs::usable(domain));
   device& adapter = in.adapter();
-  // The fields are set as in Linux (mr.c mlx4_mr_enable).
-  image<mpt>& e = to.command.input = {};
-  e.set<&mpt::status>(mpt_status::software).set<&mpt::mio>(true).set<&mpt::region>(true);
-  e.set<&mpt::local_read>(true).set<&mpt::pd>(domain->number);
-  e.set<&mpt::enable_invalidate>(true).set<&mpt::remote_invalidate>(true);
+  image<mpt>& e = to.command.input = blank_entry(*domain);
   FREEHCA_TRY(a.access.write_to(e, in.refused()));
   to.pages = a.pages;
   std::uint64_t virtual_address = a.virtual_address;

@@ -27,6 +27,7 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           rig.objects.held<protection_domain>(),
           rig.objects.held<memory_region>(),
           rig.objects.held<fast_memory_region>(),
+          rig.objects.held<dma_memory_region>(),
           rig.objects.held<memory_window>(),
           rig.objects.held<completion_queue>(),
           rig.objects.held<queue_pair>(),

@@ -7,6 +7,7 @@
 #include <freehca/hca/kinds/address_handle.hpp>
 #include <freehca/hca/kinds/completion_queue.hpp>
 #include <freehca/hca/kinds/counting_completion_queue.hpp>
+#include <freehca/hca/kinds/dma_memory_region.hpp>
 #include <freehca/hca/kinds/extended_completion_queue.hpp>
 #include <freehca/hca/kinds/fast_memory_region.hpp>
 #include <freehca/hca/kinds/flow_rule.hpp>
@@ -36,6 +37,7 @@ constexpr verbs_budget every_kind() {
       .with<protection_domain>(8)
       .with<memory_region>(32)
       .with<fast_memory_region>(8)
+      .with<dma_memory_region>(4)
       .with<memory_window>(8)
       .with<address_handle>(16)
       .with<completion_queue>(16)

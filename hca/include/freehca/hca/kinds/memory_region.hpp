@@ -72,6 +72,10 @@ struct memory_region : device_object {
   void strip(verbs& in);
   void settle_change(bool done) { settle(*this, done); }
 
+ protected:
+  /// Returns the entry of a region that the device owns next, without addresses.
+  static layouts::image<layouts::mpt> blank_entry(const protection_domain& domain);
+
  private:
   /// Maps the memory of the program. Sets `pages` to its device addresses.
   status map(verbs& in, const attributes& a, page_list& pages);
