@@ -5,6 +5,8 @@
 #include <freehca/layouts/cqc.hpp>
 #include <freehca/layouts/doorbell.hpp>
 
+#include "received.hpp"
+
 namespace freehca::queues {
 
 using namespace layouts;
@@ -47,14 +49,6 @@ completion_status status_of(cqe_syndrome s) {
 constexpr bool may_bring_data(cqe_opcode o) {
   return static_cast<unsigned>(o) >= static_cast<unsigned>(wqe_opcode::rdma_read);
 }
-
-/// True if the opcode is that of a received send: plain, with immediate data, or with invalidate.
-constexpr bool is_send_received(cqe_opcode o) {
-  return o >= cqe_opcode::recv_send && o <= cqe_opcode::recv_send_inval;
-}
-static_assert(is_send_received(cqe_opcode::recv_send_imm) &&
-              !is_send_received(cqe_opcode::recv_rdma_write_imm) &&
-              !is_send_received(cqe_opcode::resize) && !is_send_received(cqe_opcode::error));
 
 /// Retires the receive that an entry of this queue pair names.
 const posted_request* retire_receive(qp_rings& pair, std::uint16_t wqe_index) {
@@ -165,48 +159,12 @@ unsigned cq::take_receive(work_completion& to, std::byte* entry, std::uint64_t w
   return decode_receive_of(ring, to, entry, word, pair) ? took_one(entry) : take(&to, 1);
 }
 
-inline unsigned cq::took_one(std::byte* entry) {
-  if (entry == last_) [[unlikely]]
-    go_to(consumer() + 1);
-  else at_ = entry + stride_;
-  tell_consumer();
-  return 1;
-}
-
 const posted_request* cq::head_of_receive(const std::byte* entry, std::uint64_t word,
                                           qp_rings& pair, posted_request& changed) {
   work_completion whole;
   if (!decode_receive(whole, entry, word, pair)) return nullptr;
   __builtin_memcpy(static_cast<void*>(&changed), &whole, sizeof changed);
   return &changed;
-}
-
-inline bool cq::decode_receive(work_completion& to, const std::byte* entry, std::uint64_t word,
-                               qp_rings& pair) {
-  return pair.shared == nullptr ? decode_receive_of(pair.receive, to, entry, word, pair)
-                                : decode_receive_of(*pair.shared, to, entry, word, pair);
-}
-
-template <class Ring>
-inline bool cq::decode_receive_of(Ring& ring, work_completion& to, const std::byte* entry,
-                                  std::uint64_t word, const qp_rings& pair) {
-  const posted_request* const posted = ring.retire(index_of(word));
-  if (posted == nullptr) [[unlikely]]
-    return false;
-  const std::uint32_t room = posted->bytes;
-  fill(to, *posted, pair, entry, word);
-  const cqe_opcode opcode = opcode_of(word);
-  to.byte_count = static_cast<std::uint32_t>(to.get<&rows::byte_count>());
-  if (is_send_received(opcode) && to.byte_count <= room) [[likely]]
-    return true;
-  // The data of an RDMA write are not in the receive's buffer. Its size does not limit them.
-  if (opcode == cqe_opcode::recv_rdma_write_imm) {
-    to.opcode = work_opcode::receive_rdma_with_immediate;
-  } else {
-    to.byte_count = 0;
-    to.status = completion_status::implausible;
-  }
-  return true;
 }
 
 inline void cq::take_length(std::uint32_t& bytes, completion_status& status,

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/queues/cq.hpp>
+#include "received.hpp"
 
 namespace freehca::queues {
+
+bool cq::take_receive_of(work_completion& to, std::uint64_t word, const qp_rings& rings) {
+  std::byte* const entry = at_;
+  if (!decode_receive_of(*rings.shared, to, entry, word, rings)) return false;
+  took_one(entry);
+  return true;
+}
 
 unsigned cq::take_named(work_completion* to, unsigned most, named_rings named, void* context) {
   if (!pending()) return 0;
@@ -16,8 +23,6 @@ unsigned cq::take_named(work_completion* to, unsigned most, named_rings named, v
     if (!is_mine(word, lap)) break;
     const unsigned top = top_of(word ^ lap);
     barrier::dma_load_to_dma_load();
-    posted_request changed;
-    const posted_request* head = nullptr;
     qp_rings* pair = nullptr;
     const bool passed = cache::is_maintained && is_passed_over(entry);
     if (passed) {
@@ -27,13 +32,19 @@ unsigned cq::take_named(work_completion* to, unsigned most, named_rings named, v
       pair = names_its_queue(entry, qpn) ? named(context, srqn_of(entry))
                                          : queue_pairs_->look().find(layouts::swap_be(qpn));
     }
-    if (pair != nullptr) {
-      if (top == top_of(sent)) head = head_of_send(word, *pair, changed);
-      else if (top == 0) head = head_of_receive(entry, word, *pair, changed);
-      else head = head_of_other(entry, word, *pair, changed);
+    bool complete = false;
+    if (pair != nullptr && top == 0) {
+      complete = decode_receive(to[taken], entry, word, *pair);
+    } else if (pair != nullptr) {
+      posted_request changed;
+      const posted_request* const head = top == top_of(sent)
+                                             ? head_of_send(word, *pair, changed)
+                                             : head_of_other(entry, word, *pair, changed);
+      complete = head != nullptr;
+      if (complete) fill(to[taken], *head, *pair, entry, word);
     }
-    if (head != nullptr) {
-      fill(to[taken++], *head, *pair, entry, word);
+    if (complete) {
+      ++taken;
     } else {
       dropped_ += passed ? 0 : 1;
       ++senseless;

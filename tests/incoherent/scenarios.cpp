@@ -6,9 +6,12 @@
 
 #include <freehca/hal/cache.hpp>
 #include <freehca/hca/kinds/resizable_completion_queue.hpp>
+#include <freehca/hca/kinds/xrc_queue_pair.hpp>
+#include <freehca/hca/kinds/xrc_receive_queue.hpp>
 #include <freehca/loopback_traffic/traffic.hpp>
 #include <freehca/queues/blueflame.hpp>
 #include <freehca/queues/memory_requests.hpp>
+#include <freehca/queues/xrc_requests.hpp>
 #include <freehca/work_requests/send_request.hpp>
 
 #include "conformance_rig.hpp"
@@ -187,7 +190,66 @@ void shared_receives(const cache_watch& watch) {
   EXPECT_TRUE(w.rig.await(destroy).ok());
 }
 
-/// A completion queue for XRC takes its completions in this way.
+/// An object that exists as long as this.
+template <class K>
+struct made {
+  made(verbs_rig& of, const typename K::attributes& a) : rig(of) {
+    create_object<K> create;
+    create.start(rig.objects, a);
+    EXPECT_TRUE(rig.await(create).ok());
+    handle = create.made();
+  }
+  ~made() {
+    destroy_object<K> destroy;
+    destroy.start(rig.objects, handle);
+    EXPECT_TRUE(rig.await(destroy).ok());
+  }
+  made(const made&) = delete;
+  made& operator=(const made&) = delete;
+  K& operator*() const { return *rig.objects.find(handle); }
+  verbs_rig& rig;
+  freehca::handle<K> handle;
+};
+
+/// A completion queue for XRC takes a receive that names its queue.
+void receives_of_extended_connections(const cache_watch& watch) {
+  pair_world w(watch);
+  verbs_rig& rig = w.rig;
+  const xrcd_handle domain = rig.objects.create<xrc_domain>().value();
+  {
+    const made<xrc_completion_queue> done(rig, {.entries = 63});
+    const made<xrc_receive_queue> queue(
+        rig, {.pd = w.pair.domain, .domain = domain, .cq = done.handle, .receives = 7});
+    const cq_handle sent = w.pair.completion[0];
+    const made<xrc_queue_pair> initiator(rig, {.pd = w.pair.domain, .cq = sent, .sends = 16});
+    const made<xrc_queue_pair> target(rig, {.domain = domain, .pd = w.pair.domain, .cq = sent});
+    using layouts::qp_state;
+    for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts})
+      for (const auto& [which, other] : {std::pair(initiator.handle, target.handle),
+                                         std::pair(target.handle, initiator.handle)}) {
+        modify_queue_pair modify;
+        modify.start(rig.objects, which, to,
+                     {.path_mtu = rig.adapter.port(1).active_mtu,
+                      .remote_qpn = qpn_of(rig.objects, other),
+                      .address = infiniband_path{.dlid = rig.adapter.port(1).lid}});
+        ASSERT_TRUE(rig.await(modify).ok());
+      }
+    const data_entry to = w.target.entry(0, 64);
+    for (unsigned n = 0; n < 80; ++n) {
+      ASSERT_TRUE((*queue).rings.post_and_ring({.list = &to, .entries = 1}).ok());
+      const queues::xrc<queues::send> request{{.data = w.source.entry(0, 64)}, (*queue).number};
+      ASSERT_TRUE((*initiator).rings.send.post_and_ring(request).ok());
+      queues::work_completion received;
+      ASSERT_TRUE(rig.run([&] { return (*done).take(&received, 1) == 1; }, 60'000'000'000));
+      EXPECT_TRUE(received.ok());
+      ASSERT_TRUE(w.pair.next(0).ok());
+      w.expect_arrived(64);
+    }
+  }
+  EXPECT_TRUE(rig.objects.destroy(domain).ok());
+}
+
+/// A completion queue for XRC takes its other completions in this way.
 void completions_with_named_queues(const cache_watch& watch) {
   pair_world w(watch);
   const auto none = [](void*, std::uint32_t) -> queues::qp_rings* { return nullptr; };
@@ -417,6 +479,7 @@ const std::vector<scenario>& scenarios() {
       {"requests of any kind", requests_of_any_kind},
       {"receives", receives},
       {"shared receives", shared_receives},
+      {"receives of extended connections", receives_of_extended_connections},
       {"completions with named queues", completions_with_named_queues},
       {"pushes by BlueFlame", pushes_by_blueflame},
       {"registrations", registrations},

@@ -63,22 +63,28 @@ void xrc_receive_queue::strip(verbs& in) {
   shared_receive_queue::strip(in);
 }
 
+inline queues::qp_rings* xrc_completion_queue::rings_of(std::uint32_t srqn) {
+  // The device may name any queue.
+  xrc_receive_queue* const queue = xrc_receive_queue_of(owner->shared_receive_queues().find(srqn));
+  return queue != nullptr && queue->cq == this ? &queue->named : nullptr;
+}
+
 unsigned xrc_completion_queue::take(queues::work_completion* to, unsigned most) {
-  verbs& in = *owner;
-  const auto named = [](void* self, std::uint32_t srqn) -> queues::qp_rings* {
-    auto& of = *static_cast<xrc_completion_queue*>(self);
-    // The device may name any queue.
-    xrc_receive_queue* const queue =
-        xrc_receive_queue_of(of.owner->shared_receive_queues().find(srqn));
-    return queue != nullptr && queue->cq == &of ? &queue->named : nullptr;
+  const auto named = [this](std::uint32_t srqn) { return rings_of(srqn); };
+  return most == 1 && rings.take_named_receive(*to, named) ? 1 : take_any(to, most);
+}
+
+unsigned xrc_completion_queue::take_any(queues::work_completion* to, unsigned most) {
+  const auto named = [](void* self, std::uint32_t srqn) {
+    return static_cast<xrc_completion_queue*>(self)->rings_of(srqn);
   };
   const unsigned taken = rings.take_named(to, most, named, this);
   for (unsigned i = 0; i < taken; ++i) {
     using enum queues::completion_status;
     const queues::work_completion& done = to[i];
-    if (!done.is_receive() || done.ok() || done.status == flushed || done.status == implausible)
+    if (done.ok() || !done.is_receive() || done.status == flushed || done.status == implausible)
       continue;
-    queues::qp_rings* const target = in.queue_pairs().find(done.qpn());
+    queues::qp_rings* const target = owner->queue_pairs().find(done.qpn());
     if (target != nullptr && target->failed != nullptr) target->failed(*target, false);
   }
   return taken;

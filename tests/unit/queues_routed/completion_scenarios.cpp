@@ -30,9 +30,9 @@ std::string one_place(load_run& run, completion_kind kind, Take take) {
   run.device_writes(w.place(0), w.entry(1, true).data(), cqe::bytes);
   run.start();
   std::vector<work_completion> got;
-  take(w.queue, got);
+  take(w, got);
   run.settle();
-  while (take(w.queue, got) != 0) {
+  while (take(w, got) != 0) {
   }
   if (w.queue.dropped() != 0) return "a completion was dropped";
   for (unsigned i = 0; i < got.size() && i < 2; ++i)
@@ -42,9 +42,9 @@ std::string one_place(load_run& run, completion_kind kind, Take take) {
 std::string polled(const trial& which, barrier_sites& sites, completion_kind kind) {
   return explore(
       [&](load_run& run) {
-        return one_place(run, kind, [](cq& queue, std::vector<work_completion>& to) {
+        return one_place(run, kind, [](completion_world& w, std::vector<work_completion>& to) {
           work_completion each;
-          const unsigned n = queue.poll(&each, 1);
+          const unsigned n = w.queue.poll(&each, 1);
           if (n != 0) to.push_back(each);
           return n;
         });
@@ -63,32 +63,45 @@ std::string polled_shared_receives(const trial& which, barrier_sites& sites) {
 std::string polled_errors(const trial& which, barrier_sites& sites) {
   return polled(which, sites, completion_kind::errors);
 }
-/// The completions name no queue of their own, as on a queue for XRC.
-std::string taken_with_named_queues(const trial& which, barrier_sites& sites) {
+std::string taken_with_named_queues(const trial& which, barrier_sites& sites, completion_kind kind,
+                                    unsigned most) {
   return explore(
       [&](load_run& run) {
-        return one_place(
-            run, completion_kind::receives, [](cq& queue, std::vector<work_completion>& to) {
-              work_completion each;
-              const auto none = [](void*, std::uint32_t) -> qp_rings* { return nullptr; };
-              const unsigned n = queue.take_named(&each, 1, none, nullptr);
-              if (n != 0) to.push_back(each);
-              return n;
-            });
+        return one_place(run, kind, [most](completion_world& w, std::vector<work_completion>& to) {
+          work_completion each[2];
+          const auto named = [](void* in, std::uint32_t srqn) {
+            return static_cast<completion_world*>(in)->named(srqn);
+          };
+          const bool received =
+              most == 1 &&
+              w.queue.take_named_receive(*each, [&w](std::uint32_t srqn) { return w.named(srqn); });
+          const unsigned n = received ? 1 : w.queue.take_named(each, most, named, &w);
+          to.insert(to.end(), each, each + n);
+          return n;
+        });
       },
       which, sites);
+}
+std::string taken_with_a_named_queue(const trial& which, barrier_sites& sites) {
+  return taken_with_named_queues(which, sites, completion_kind::named, 1);
+}
+std::string taken_together_with_named_queues(const trial& which, barrier_sites& sites) {
+  return taken_with_named_queues(which, sites, completion_kind::named, 2);
+}
+std::string taken_without_a_named_queue(const trial& which, barrier_sites& sites) {
+  return taken_with_named_queues(which, sites, completion_kind::receives, 1);
 }
 /// The driver reads the view just before release() gives its place back.
 std::string looked_at_sends(const trial& which, barrier_sites& sites) {
   return explore(
       [&](load_run& run) {
         return one_place(
-            run, completion_kind::sends, [](cq& queue, std::vector<work_completion>& to) {
+            run, completion_kind::sends, [](completion_world& w, std::vector<work_completion>& to) {
               std::vector<completion_view> views;
               const unsigned given =
-                  queue.look(1, [&](const completion_view& each) { views.push_back(each); });
+                  w.queue.look(1, [&](const completion_view& each) { views.push_back(each); });
               for (const completion_view& each : views) to.push_back(copy_of(each));
-              if (given != 0) queue.release();
+              if (given != 0) w.queue.release();
               return given;
             });
       },
@@ -203,7 +216,9 @@ scenario_list completion_scenarios() {
       {"polled sends", polled_sends},
       {"polled receives", polled_receives},
       {"polled shared receives", polled_shared_receives},
-      {"taken with named queues", taken_with_named_queues},
+      {"taken with a named queue", taken_with_a_named_queue},
+      {"taken together with named queues", taken_together_with_named_queues},
+      {"taken without a named queue", taken_without_a_named_queue},
       {"polled errors", polled_errors},
       {"looked at sends", looked_at_sends},
       {"received data", received_data},

@@ -22,7 +22,8 @@
 
 namespace freehca::queues {
 
-enum class completion_kind { sends, receives, shared, errors };
+/// `named`: the entries of shared receives name their queue, as on a queue for XRC.
+enum class completion_kind { sends, receives, shared, named, errors };
 
 /// A completion queue, and two queue pairs with one request of each kind outstanding.
 struct completion_world {
@@ -69,7 +70,7 @@ struct completion_world {
       EXPECT_TRUE(p.rings.send.post(rdma_write{.wr_id = 0x10 + i, .data = room}).ok());
       EXPECT_TRUE(p.rings.receive.post({.wr_id = 0x10 + i, .list = &room, .entries = 1}).ok());
       EXPECT_TRUE(shared.post({.wr_id = 0x10 + i, .list = &room, .entries = 1}).ok());
-      if (kind == completion_kind::shared) p.rings.shared = &shared;
+      if (is_shared()) p.rings.shared = &shared;
       EXPECT_TRUE(directory.add(p.rings).ok());
     }
     EXPECT_TRUE(queue
@@ -87,19 +88,25 @@ struct completion_world {
   /// identifies the pair.
   layouts::image<layouts::cqe> entry(unsigned i, bool owner) const {
     using namespace layouts;
-    const bool receive = kind == completion_kind::receives || kind == completion_kind::shared;
+    const bool receive = kind == completion_kind::receives || is_shared();
+    const bool named = kind == completion_kind::named;
     image<cqe> e;
     std::memset(e.data(), 0x21 + static_cast<int>(i), cqe::bytes);
-    e.set<&cqe::qpn>(0x40 + i)
+    e.set<&cqe::qpn>((named ? xrc_target_qpn_bit : 0) | (0x40 + i))
         .set<&cqe::byte_count>(0x20 + i)
-        .set<&cqe::wqe_index>(kind == completion_kind::shared ? i : 0)
+        .set<&cqe::wqe_index>(is_shared() ? i : 0)
         .set<&cqe::is_send>(!receive)
         .set<&cqe::inline_scatter>(false)
         .set<&cqe::owner>(owner);
     e.set<&cqe::opcode>(kind == completion_kind::errors ? static_cast<unsigned>(cqe_opcode::error)
                         : receive ? static_cast<unsigned>(cqe_opcode::recv_send)
                                   : static_cast<unsigned>(wqe_opcode::rdma_write));
+    if (named) e.set<&cqe::remote_qpn>(first_srqn + i);
     return e;
+  }
+  /// The queue pair that stands for the shared receive queue which an entry names.
+  qp_rings* named(std::uint32_t srqn) {
+    return srqn - first_srqn < 2 ? &pairs[srqn - first_srqn].rings : nullptr;
   }
   // The content of a large entry is in its upper half.
   std::byte* place(std::size_t i) { return bytes_of(ring) + (i + 1) * entry_bytes - 32; }
@@ -114,6 +121,11 @@ struct completion_world {
     return {};
   }
 
+  bool is_shared() const {
+    return kind == completion_kind::shared || kind == completion_kind::named;
+  }
+
+  static constexpr std::uint32_t first_srqn = 0x31;
   struct pair {
     std::vector<std::uint64_t> send_words = std::vector<std::uint64_t>(64 * 8),
                                receive_words = std::vector<std::uint64_t>(8);

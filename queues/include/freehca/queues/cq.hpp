@@ -98,6 +98,18 @@ class cq {
   /// destroyed. poll() and look() drop these entries. Source: rdma-core providers/mlx4/cq.c
   /// (mlx4_parse_cqe).
   unsigned take_named(work_completion* to, unsigned most, named_rings named, void* context);
+  /// The fast path of take_named() for one receive. Returns false and takes nothing if the next
+  /// entry is no successful receive that names its queue: the caller then calls take_named().
+  template <class Named>
+  [[gnu::always_inline]] bool take_named_receive(work_completion& to, Named&& named) {
+    if (!is_open()) return false;
+    cache::invalidate(at_, layouts::cqe::bytes);
+    const std::uint64_t word = last_word_of(at_);
+    if (top_of(word ^ lap_) != 0 || (cache::is_maintained && passed_over_ != 0)) return false;
+    barrier::dma_load_to_dma_load();
+    qp_rings* const rings = is_xrc_target(qpn_of(at_)) ? named(srqn_of(at_)) : nullptr;
+    return rings != nullptr && take_receive_of(to, word, *rings);
+  }
   /// Releases the entries of all views that look() has given out.
   [[gnu::always_inline]] void release() {
     if (is_open()) tell_consumer();
@@ -205,6 +217,9 @@ class cq {
 
   unsigned take(work_completion* to, unsigned most);
   unsigned take_one(work_completion& to);
+  /// Takes the next entry, a receive from `rings.shared`. Returns false and takes nothing if there
+  /// is no such receive.
+  bool take_receive_of(work_completion& to, std::uint64_t word, const qp_rings& rings);
   template <class Ring>
   [[gnu::noinline]] unsigned take_receive(work_completion& to, std::byte* entry, std::uint64_t word,
                                           const qp_rings& pair, Ring& ring);
@@ -296,8 +311,10 @@ class cq {
   /// True if the entry is that of a receive of an extended reliable connection. `qpn` is its QPN in
   /// the byte order of memory.
   static bool names_its_queue(const std::byte* entry, std::uint32_t qpn) {
-    return (last_word_of(entry) & sent) == 0 &&
-           (layouts::swap_be(qpn) & layouts::xrc_target_qpn_bit) != 0;
+    return (last_word_of(entry) & sent) == 0 && is_xrc_target(qpn);
+  }
+  static bool is_xrc_target(std::uint32_t qpn) {
+    return (qpn & layouts::swap_be(layouts::xrc_target_qpn_bit)) != 0;
   }
   static std::uint32_t srqn_of(const std::byte* entry) {
     return dma::load_be32(entry + rows{}.remote_qpn.offset) &

@@ -18,6 +18,11 @@ struct xrc_completion_queue : resizable_completion_queue {
   /// of its queue. work_completion::qpn() is the number of the XRC target.
   unsigned take(queues::work_completion* to, unsigned most);
   void hand_over(verbs& in);
+
+ private:
+  /// Returns null if no receive queue of this completion queue has the number.
+  queues::qp_rings* rings_of(std::uint32_t srqn);
+  [[gnu::noinline]] unsigned take_any(queues::work_completion* to, unsigned most);
 };
 static_assert(sizeof(void*) != 8 ||
               sizeof(xrc_completion_queue) == sizeof(resizable_completion_queue));
