@@ -44,7 +44,10 @@ status vfio_rig::await(operation& op) {
 void vfio_rig::turn() {
   const bool open = objects.is_open();
   if ((open ? objects.poll() : adapter.poll()) > 0) return;
-  host_->wait(open ? objects.next_deadline() : adapter.next_deadline());
+  const std::uint64_t next = open ? objects.next_deadline() : adapter.next_deadline();
+  if (next == 0 && ++unheard_ < most_unheard) return;
+  unheard_ = 0;
+  host_->wait(next);
 }
 
 }  // namespace freehca::bench

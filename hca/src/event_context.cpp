@@ -26,7 +26,8 @@ status event_context::open(std::uint32_t eqn, unsigned vector, bool shares_vecto
   commands_ = commands;
   statistics_ = {};
   interrupts_.reset();
-  armed_ = true;
+  looks_before_arming_ = commands != nullptr ? 3 : 1;
+  empty_looks_ = looks_before_arming_;
   ending_.store(false, std::memory_order_relaxed);
   return {};
 }
@@ -50,9 +51,12 @@ unsigned event_context::poll(unsigned limit) {
     // A sink may have closed the queue.
     if (!is_open()) return count;
   }
-  const bool dry = count == 0;
-  if (dry && (fired || !armed_) && !ending()) ring_.arm();
-  armed_ = dry;
+  if (count != 0) {
+    empty_looks_ = 0;
+  } else if (fired || !armed()) {
+    empty_looks_ = fired ? looks_before_arming_ : empty_looks_ + 1u;
+    if (armed() && !ending()) ring_.arm();
+  }
   return count;
 }
 

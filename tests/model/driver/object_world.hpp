@@ -146,6 +146,8 @@ class object_world {
     s.prepare(*this);
     actors_.clear();
     for (std::size_t i = 0; i < s.operations.size(); ++i) actors_.emplace_back();
+    // Each order begins with an armed event queue.
+    rig.objects.poll_all(4);
     hold_all();
     while (order.size() < s.depth && !was_reset_ && wrong.empty()) {
       const std::vector<event> possible = next(s);

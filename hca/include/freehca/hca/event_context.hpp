@@ -36,13 +36,15 @@ class event_context {
   /// and at most as many as the ring has entries. A device that never stops therefore does not keep
   /// the owner in this call, and due() reports that there is more.
   ///
-  /// The first call that finds no event arms the vector again and writes the consumer index. Until
+  /// The first call that finds no event arms the vector again and writes the consumer index. In the
+  /// queue of command completions, the third such call in succession does so: the first one or two
+  /// come before the next command is issued, and its answer needs no interrupt if it is fast. Until
   /// then the driver writes the consumer index only as often as needed, so that the ring cannot run
   /// full. While events come as fast as they are handled, none of them causes an interrupt.
   unsigned poll(unsigned limit = ~0u);
   /// True if poll() must be called at once, because no interrupt will report it: an interrupt came
   /// since the last call, or the vector is not armed. Called by the owner's thread.
-  bool due() const { return (!armed_ && !ending()) || interrupts_.unseen(); }
+  bool due() const { return (!armed() && !ending()) || interrupts_.unseen(); }
   /// Notes an interrupt and does nothing else. Called in interrupt context or by another thread.
   /// Calls must not overlap.
   void notify() noexcept { interrupts_.note(); }
@@ -77,6 +79,8 @@ class event_context {
   /// written for arming.
   void end_arming() { ending_.store(true, std::memory_order_relaxed); }
   bool ending() const { return ending_.load(std::memory_order_relaxed); }
+  /// True if the device interrupts at the next event, or has done so.
+  bool armed() const { return empty_looks_ >= looks_before_arming_; }
   void dispatch(const layouts::image<layouts::eqe>& entry);
   void dispatch_to_object(const layouts::image<layouts::eqe>& entry);
   void notice(std::uint32_t cqn, const object_event& event);
@@ -88,7 +92,7 @@ class event_context {
   asynchronous_sink* asynchronous_ = nullptr;
   event_statistics statistics_;
   interrupt_count<> interrupts_;
-  bool armed_ = true;                // the device interrupts at the next event, or has done so
+  unsigned looks_before_arming_ = 1, empty_looks_ = 1;
   std::atomic<bool> ending_{false};  // written by the control owner
   std::uint32_t eqn_ = 0;
   unsigned vector_ = 0;

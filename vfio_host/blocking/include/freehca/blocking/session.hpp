@@ -112,9 +112,9 @@ class session {
 
   /// Polls once. If no operation ended, sleeps until an interrupt or the next deadline.
   void turn() {
-    const unsigned ended = poll();
-    if (ended > 0 && ++unheard_ < most_unheard) return;
-    hear(ended == 0 && may_sleep() ? adapter_.next_deadline() : 0);
+    const std::uint64_t until = poll() == 0 && may_sleep() ? adapter_.next_deadline() : 0;
+    if (until == 0 && ++unheard_ < most_unheard) return;
+    hear(until);
   }
 
   /// For a program with a loop of its own, instead of wait() and turn(). The program calls look()
@@ -167,8 +167,8 @@ class session {
     easy::adapter adapter_{};
   };
   bool reported_gone_ = false, refused_ = false;
-  // Number of polls with ended operations after which the host is asked for interrupts anyway, so
-  // that a busy program learns of a removal.
+  // Number of polls without a sleep after which the host is asked for interrupts anyway, so that a
+  // busy program learns of a removal.
   static constexpr unsigned most_unheard = 16;
   unsigned unheard_ = 0;
 };
