@@ -12,8 +12,9 @@ status dma_memory_region::plan(verbs& in, const attributes& a, creation<creating
   image<mpt>& e = to.command.input = blank_entry(*domain);
   FREEHCA_TRY(a.access.write_to(e, in.refused()));
   use(*domain);
-  // All addresses, as in Linux (6.1 hw/mlx4/mr.c mlx4_ib_get_dma_mr).
-  e.set<&mpt::physical>(true).set<&mpt::length>(~std::uint64_t{0});
+  // As in Linux (6.1 hw/mlx4/mr.c mlx4_ib_get_dma_mr): from address 0, the longest length, and the
+  // page size of a region without translations (mlx4/mr.c mlx4_mtt_init).
+  e.set<&mpt::physical>(true).set<&mpt::length>(~std::uint64_t{0}).set<&mpt::entity_size>(12);
   return {};
 }
 

@@ -5,6 +5,7 @@
 // scattered pages, local and remote.
 #include <cstring>
 
+#include <freehca/firmware_cmds/object_contexts.hpp>
 #include <freehca/hca/kinds/change_memory_region.hpp>
 #include <freehca/hca/kinds/dma_memory_region.hpp>
 #include <freehca/hca/kinds/replace_memory_region.hpp>
@@ -38,12 +39,17 @@ struct dma_memory_region_test : ::testing::Test {
     rig.machine.memory().release(block);
   }
 
-  status create(const memory_access& access) {
+  result<handle<dma_memory_region>> made(pd_handle domain, const memory_access& access) {
     create_dma_memory_region op;
-    op.start(rig.objects, {.pd = pair.domain, .access = access});
+    op.start(rig.objects, {.pd = domain, .access = access});
     const status s = rig.await(op);
-    region = op.made();
-    return s;
+    if (!s.ok()) return s;
+    return op.made();
+  }
+  status create(const memory_access& access) {
+    const auto r = made(pair.domain, access);
+    if (r.ok()) region = r.value();
+    return r.ok() ? status() : r.error();
   }
   status destroy() {
     if (!region) return {};
@@ -100,6 +106,40 @@ TEST_F(dma_memory_region_test, gives_no_rights_that_were_not_asked_for) {
                             .data = queues::entry_of(block.device_address, 64, key())}),
             completion_status::remote_access);
   EXPECT_EQ(pages.memory[0], std::byte{0xa5});
+}
+
+// The fields of an entry that Linux 6.1 writes for such a region (mlx4/mr.c mlx4_mr_enable).
+TEST_F(dma_memory_region_test, has_the_entry_that_linux_gives_it) {
+  ASSERT_TRUE(create({.local_write = true}).ok());
+  firmware_command<commands::query_mpt> query(rig.objects.find(region)->number);
+  rig.adapter.commands().submit(query);
+  ASSERT_TRUE(rig.await(query).ok());
+  using layouts::mpt;
+  const layouts::image<mpt>& e = query.output;
+  EXPECT_TRUE(e.get<&mpt::physical>());
+  EXPECT_TRUE(e.get<&mpt::region>());
+  EXPECT_TRUE(e.get<&mpt::local_read>());
+  EXPECT_TRUE(e.get<&mpt::local_write>());
+  EXPECT_FALSE(e.get<&mpt::remote_write>());
+  EXPECT_EQ(e.get<&mpt::start>(), 0u);
+  EXPECT_EQ(e.get<&mpt::length>(), ~std::uint64_t{0});
+  EXPECT_EQ(e.get<&mpt::entity_size>(), 12u);
+  EXPECT_EQ(e.get<&mpt::mtt_addr>(), 0u);
+}
+
+TEST_F(dma_memory_region_test, needs_a_domain_and_a_place_in_the_budget) {
+  EXPECT_TRUE(made({}, {}).error().is(driver_error::stale_handle));
+  std::vector<handle<dma_memory_region>> all;
+  for (auto r = made(pair.domain, {}); r.ok(); r = made(pair.domain, {})) all.push_back(r.value());
+  EXPECT_EQ(all.size(), 4u);
+  const status none = made(pair.domain, {}).error();
+  EXPECT_TRUE(none.is(driver_error::no_resource));
+  EXPECT_EQ(none.where(), dma_memory_region::facts.item);
+  for (const auto each : all) {
+    destroy_dma_memory_region op;
+    op.start(rig.objects, each);
+    EXPECT_TRUE(rig.await(op).ok());
+  }
 }
 
 TEST_F(dma_memory_region_test, refuses_rights_of_peers_without_local_write) {

@@ -37,7 +37,6 @@ constexpr verbs_budget every_kind() {
       .with<protection_domain>(8)
       .with<memory_region>(32)
       .with<fast_memory_region>(8)
-      .with<dma_memory_region>(4)
       .with<memory_window>(8)
       .with<address_handle>(16)
       .with<completion_queue>(16)
@@ -60,7 +59,8 @@ constexpr verbs_budget every_kind() {
       .with<receive_work_queue>(16)
       .with<rss_queue_pair>(4)
       .with<packet_counter>(8)
-      .with<flow_rule>(16);
+      .with<flow_rule>(16)
+      .with<dma_memory_region>(4);
 }
 
 // The facade (faces/easy) adds two kinds of its own.

@@ -12,9 +12,10 @@ struct dma_memory_region_attributes {
 };
 
 /// A region without translation, whose data entries have device addresses. Its key gives access to
-/// all memory that the platform has mapped for the device, so `access` with rights of peers opens
-/// all of that memory to every peer that knows the key. Other names: DMA MR (Linux ib_get_dma_mr),
-/// physical region. It uses no translation entry.
+/// all memory that the device can reach: behind an IOMMU, all that the platform has mapped for the
+/// device, the driver's own memory among it, and without an IOMMU all memory of the machine. If
+/// `access` has rights of peers, every peer that knows the key has them for all of that memory. In
+/// Linux it is the DMA MR (6.1 mlx4_ib_get_dma_mr). It uses no translation entry.
 ///
 /// The region can be used wherever a memory region is required. Its domain, its rights and its
 /// memory cannot be changed.
@@ -25,7 +26,9 @@ struct dma_memory_region : memory_region {
 
   status plan(verbs& in, const attributes& a, creation<creating>& to);
   status build(verbs& in, const attributes&, creation<creating>& to) {
-    return memory_region::build(in, {}, to);
+    FREEHCA_TRY(memory_region::build(in, {}, to));
+    to.command.input.set<&layouts::mpt::mtt_addr>(0);
+    return {};
   }
   void strip(verbs&) {}
 };
