@@ -42,8 +42,6 @@ UNUSED = {
     ("access_violation", "wq_access_violation"): ALTERED,
     ("catastrophic_event", "local_catastrophic_error"): ALTERED,
     ("connection_established", "communication_established"): ALTERED,
-    ("device_warnings", "ecc_detect"): ALTERED,
-    ("device_warnings", "fatal_warning"): ALTERED,
     ("drained_event", "sq_drained"): ALTERED,
     ("path_migration_events", "path_migrated"): ALTERED,
     ("path_migration_events", "path_migration_failed"): ALTERED,
