@@ -44,7 +44,7 @@ class vfio_rig {
   using storage = std::unique_ptr<std::byte[], release>;
   std::string trouble_;
   std::unique_ptr<blocking::host> host_;
-  // Number of polls without a sleep after which the host is asked for interrupts anyway.
+  // Number of turns without an event and without a sleep, after which the host is asked anyway.
   static constexpr unsigned most_unheard = 16;
   unsigned unheard_ = 0;
   storage device_storage_, verbs_storage_;

@@ -190,7 +190,7 @@ void shared_receives(const cache_watch& watch) {
   EXPECT_TRUE(w.rig.await(destroy).ok());
 }
 
-/// An object that exists as long as this.
+/// Creates an object, and destroys it at its own end.
 template <class K>
 struct made {
   made(verbs_rig& of, const typename K::attributes& a) : rig(of) {

@@ -44,7 +44,7 @@ bool test_commands(const port& in, device& d) {
   const std::uint64_t began = machine::now();
   for (unsigned i = 0; i < nops; ++i) {
     // With the vector armed, the answer causes an interrupt even if it comes at once.
-    while (d.asynchronous_context().due()) d.poll();
+    for (unsigned look = 0; look < 100 && d.asynchronous_context().due(); ++look) d.poll();
     firmware_command<commands::nop> nop;
     d.commands().submit(nop);
     if (const status s = finish(nop, d); !s.ok()) {

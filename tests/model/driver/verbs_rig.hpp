@@ -81,8 +81,9 @@ class verbs_rig {
         done,
         [this] {
           if (objects.is_open()) {
-            // The clock does not move between polls that the driver wants at once.
-            objects.poll_all(3);
+            // An event, and the looks behind it until the event queue is armed again: the clock
+            // does not move between them, or deadlines pass unseen.
+            objects.poll_all(5);
             return objects.next_deadline();
           }
           adapter.poll();

@@ -37,8 +37,9 @@ class event_context {
   /// the owner in this call, and due() reports that there is more.
   ///
   /// The first call that finds no event arms the vector again and writes the consumer index. In the
-  /// queue of command completions, the third such call in succession does so: the first one or two
-  /// come before the next command is issued, and its answer needs no interrupt if it is fast. Until
+  /// queue of command completions, the third such call in succession does so. The owner has then
+  /// issued its next command before the vector is armed. If the answer is in the queue when the owner
+  /// looks again, it causes no interrupt. Until
   /// then the driver writes the consumer index only as often as needed, so that the ring cannot run
   /// full. While events come as fast as they are handled, none of them causes an interrupt.
   unsigned poll(unsigned limit = ~0u);

@@ -110,7 +110,8 @@ class session {
     return outcome;
   }
 
-  /// Polls once. If no operation ended, sleeps until an interrupt or the next deadline.
+  /// Polls once. If no operation ended, sleeps until an interrupt or the next deadline. If the
+  /// driver must be polled again at once, it asks the host for interrupts only in each 16th turn.
   void turn() {
     const std::uint64_t until = poll() == 0 && may_sleep() ? adapter_.next_deadline() : 0;
     if (until == 0 && ++unheard_ < most_unheard) return;
