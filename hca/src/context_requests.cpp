@@ -40,10 +40,8 @@ void context_tables::start(context_request& r, const context_range& objects,
   waiting_.push_back(r);
   commands_->reactor().watch(r);
 
-  if (objects.count == 0) r.trouble_ = driver_error::bad_argument;
   for (const context_range& o : r.ranges_) {
-    const std::uint32_t all = std::uint32_t{1}
-                              << layout_->log_objects[static_cast<unsigned>(o.group)];
+    const std::uint32_t all = 1u << layout_->log_objects[static_cast<unsigned>(o.group)];
     if (o.first >= all || o.count > all - o.first) r.trouble_ = driver_error::bad_argument;
   }
   if (r.trouble_.ok() && maps)

@@ -30,14 +30,24 @@ void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32
 
 void number_allocator::keep_owners() {
   owners_ = reinterpret_cast<std::uint8_t*>(used_) + storage_bytes_for(end_);
-  for (std::uint32_t i = 0; i < end_; ++i) owners_[i] = 0;
+  set_owner(0, end_, 0);
 }
 
-bool number_allocator::has_alike(std::uint8_t owner, std::uint32_t number,
-                                 std::uint32_t places) const {
-  for (std::uint32_t n = number & (places - 1); owners_ != nullptr && n < end_; n += places)
-    if (owners_[n] == owner) return true;
-  return false;
+void number_allocator::set_owner(std::uint32_t first, std::uint32_t count, std::uint8_t owner) {
+  while (owners_ != nullptr && count-- != 0) owners_[first++] = owner;
+}
+
+std::uint32_t number_allocator::first_unlike(std::uint8_t owner, std::uint32_t first,
+                                             std::uint32_t count, std::uint32_t places) const {
+  if (owners_ == nullptr) return first;
+  // After `places` numbers, the low bits repeat.
+  for (std::uint32_t end = first + places, i = first; first + count <= end;) {
+    std::uint32_t n = i & (places - 1);
+    while (n < end_ && owners_[n] != owner) n += places;
+    if (n < end_) i = first += count;
+    else if (++i == first + count) return first;
+  }
+  return end_;
 }
 
 /// Returns the first taken unit of [unit, end), or `end` if all are free.
@@ -143,7 +153,7 @@ void number_allocator::free(std::uint32_t first, std::uint32_t count) {
   const std::uint32_t unit = first >> log_unit_;
   FREEHCA_ASSERT(used_ != nullptr && unit >= first_ && unit < end_ && units <= end_ - unit);
   if (used_ == nullptr || unit < first_ || unit >= end_ || units > end_ - unit) return;
-  set_owner(first, 0);
+  set_owner(first, count, 0);
   run& longest = resting_[rests_++ % resting];
   end_rest(longest);
   longest = {unit, units};

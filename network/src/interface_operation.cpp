@@ -184,10 +184,8 @@ status interface_operation::go_up() {
                          .completion_context = s.completion_context,
                          .cookie = s.cookie});
   } else if (n.spreads() && !n.range_) {
-    const auto range = objects.create<receive_queue_range>({.count = s.receive_rings});
-    if (!range.ok()) return range.error();
-    n.range_ = range.value();
-    return go_up();
+    step_ = step::range;
+    part(create_range_).start(objects, {.count = s.receive_rings});
   } else if (n.pair_count_ < n.pair_total()) {
     create_pair();
   } else if (comes_up && moved_ < 3 * n.pair_count_) {
@@ -294,6 +292,9 @@ status interface_operation::record() {
     case step::queue:
       n.queues_[n.queue_count_++] = create_queue_.made();
       break;
+    case step::range:
+      n.range_ = create_range_.made();
+      break;
     case step::pair: {
       const unsigned i = n.pair_count_++, ring = i - n.first_sender();
       if (i < n.first_sender()) n.pairs_[i] = n.table_[i] = create_receiver_.made();
@@ -319,6 +320,9 @@ status interface_operation::record() {
       break;
     case step::remove_pair:
       n.pairs_[--n.pair_count_] = {};
+      break;
+    case step::remove_range:
+      n.range_ = {};
       break;
     case step::remove_queue:
       n.queues_[--n.queue_count_] = {};
@@ -355,8 +359,7 @@ status interface_operation::go_down() {
   n.steered_ = false;
   if (n.pair_count_ != 0)
     return remove(step::remove_pair, destroy_pair_, n.pairs_[n.pair_count_ - 1]);
-  if (objects.find(n.range_) != nullptr) FREEHCA_TRY(objects.destroy(n.range_));
-  n.range_ = {};
+  if (n.range_) return remove(step::remove_range, destroy_range_, n.range_);
   if (n.queue_count_ != 0)
     return remove(step::remove_queue, destroy_queue_, n.queues_[n.queue_count_ - 1]);
   if (n.region_) return remove(step::remove_region, destroy_region_, n.region_);

@@ -22,6 +22,7 @@ constexpr queue_pair_service management{.code = qp_service::mlx,
 
 status special_queue_pairs::plan(verbs& in, const attributes&, creation<creating>&) {
   if (!in.is_control_owner()) return driver_error::unsupported;
+  number_count = special_qps;
   // The only object is always in the first place of the slab.
   constexpr std::uint32_t places = (std::uint32_t{1} << slab::place_bits) - 1;
   return (index & places) == 0 ? status() : driver_error::busy;

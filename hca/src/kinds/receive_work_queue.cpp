@@ -33,23 +33,11 @@ constexpr queue_pair_service frames_service{.code = qp_service::mlx,
 
 }  // namespace
 
-status receive_queue_range::build(verbs& in, const attributes& a) {
-  if (!in.is_control_owner()) return driver_error::unsupported;
+status receive_queue_range::plan(verbs& in, const attributes& a, creation<creating>&) {
   FREEHCA_TRY(check_table(in, a.count));
-  const context_tables& tables = in.adapter().contexts();
-  const auto taken = in.adapter().numbers().qps.allocate(
-      a.count, a.count, [&tables](std::uint32_t first, std::uint32_t count) {
-        return tables.first_usable(context_group::qp, first, count);
-      });
-  if (!taken.ok()) return taken.error();
-  next = taken.value();
+  number_count = static_cast<std::uint16_t>(a.count);
   left = a.count;
   return {};
-}
-
-void receive_queue_range::strip(verbs& in) {
-  if (left != 0) in.adapter().numbers().qps.free(next, left);
-  left = 0;
 }
 
 status receive_work_queue::plan(verbs& in, const attributes& a, creation<creating>&) {
@@ -59,7 +47,8 @@ status receive_work_queue::plan(verbs& in, const attributes& a, creation<creatin
   FREEHCA_TRY(queue_pair::plan(in, a.queue, &frames_service));
   if (from->left == 0) return status(driver_error::no_resource, from->facts.item);
   use(*from);
-  device_number = from->next++;
+  number_count = 0;
+  device_number = from->number + from->number_count - from->left;
   --from->left;
   return {};
 }

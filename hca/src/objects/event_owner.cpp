@@ -76,9 +76,9 @@ void verbs::leave_context() {
   // The next owner of the context has the same id and a directory of its own.
   each([this](object_record& left) {
     if (!left.what->is_device_object) return;
-    const std::uint32_t number = static_cast<device_object&>(left).device_number;
-    if (number != object_record::none)
-      (device_->numbers().*left.what->facts.numbers).set_owner(number, 0);
+    const auto& o = static_cast<device_object&>(left);
+    if (o.device_number != object_record::none)
+      (device_->numbers().*left.what->facts.numbers).set_owner(o.device_number, o.number_count, 0);
   });
   device_->owners_.remove(*link_);
 }

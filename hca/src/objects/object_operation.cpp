@@ -132,8 +132,7 @@ void object_operation::run() {
     return answer();
   }
   if (part_ != &request_) return commands.submit(*static_cast<command*>(part_));
-  const context_range entry = {object.what->facts.group, object.device_number,
-                               1u << object.what->facts.log_numbers};
+  const context_range entry = {object.what->facts.group, object.device_number, object.number_count};
   context_range translations;
   if (object.translation_count != 0)
     translations = {context_group::mtt, object.translations, object.translation_count};

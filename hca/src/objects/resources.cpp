@@ -23,11 +23,9 @@ status get(const result<T>& from, T& to) {
 status allocate_usable(number_allocator& numbers, std::uint32_t count, std::uint32_t alignment,
                        const context_tables& tables, context_group group, const owner_link* link,
                        std::uint32_t& to) {
-  const auto first_usable = [&](std::uint32_t first, std::uint32_t places) {
-    for (;; ++first) {
-      first = tables.first_usable(group, first, places);
-      if (link == nullptr || !numbers.has_alike(link->id(), first, link->places)) return first;
-    }
+  const auto first_usable = [&](std::uint32_t first, std::uint32_t) {
+    if (link != nullptr) first = numbers.first_unlike(link->id(), first, count, link->places);
+    return tables.first_usable(group, first, count);
   };
   return get(numbers.allocate(count, alignment, first_usable), to);
 }
@@ -51,8 +49,6 @@ result<object_record*> verbs::take(const kind& what) {
   if (objects == nullptr) return status(driver_error::unsupported, what.facts.item);
   object_record* const object = objects->take();
   if (object == nullptr) return status(driver_error::no_resource, what.facts.item);
-  // The last object in this place of the slab may have had translations.
-  if (what.is_device_object) static_cast<device_object*>(object)->translation_count = 0;
   if (what.poll != nullptr) polled_.push_back(*object);
   object->state = object_record::phase::creating;
   return object;
@@ -86,12 +82,10 @@ status verbs::allocate(device_object& object, page_list& pages) {
   const kind_facts& facts = object.what->facts;
   number_allocator& numbers = device_->numbers().*facts.numbers;
   const context_tables& tables = device_->contexts();
-  const std::uint32_t own = 1u << facts.log_numbers;
-  // The plan of a receive work queue has chosen the number.
-  if (object.device_number == object_record::none)
-    FREEHCA_TRY(
-        allocate_usable(numbers, own, own, tables, facts.group, link_, object.device_number));
-  if (link_ != nullptr) numbers.set_owner(object.device_number, link_->id());
+  const std::uint32_t n = object.number_count;
+  if (n != 0)
+    FREEHCA_TRY(allocate_usable(numbers, n, n, tables, facts.group, link_, object.device_number));
+  if (link_ != nullptr) numbers.set_owner(object.device_number, n, link_->id());
   if (object.what->has_rings) {
     auto& queue = static_cast<queue_object&>(object);
     FREEHCA_TRY(get(device_->arena().allocate_ring(queue.ring.bytes), queue.ring));
@@ -117,7 +111,7 @@ status verbs::allocate(device_object& object, page_list& pages) {
 void verbs::free(device_object& object) {
   if (object.device_number != object_record::none)
     (device_->numbers().*object.what->facts.numbers)
-        .free(object.device_number, 1u << object.what->facts.log_numbers);
+        .free(object.device_number, object.number_count);
   if (object.translations != object_record::none)
     device_->numbers().mtts.free(object.translations, object.translation_count);
   object.device_number = object.translations = object_record::none;

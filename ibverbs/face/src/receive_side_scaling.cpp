@@ -28,10 +28,17 @@ int take_range(engine& here) {
   if (open != nullptr && open->left != 0) return 0;
   const auto log_most = static_cast<unsigned>(
       here.hardware().capabilities().raw.get<&layouts::query_dev_cap::log_max_rss_tbl_sz>());
-  const auto made =
-      here.objects().create<receive_queue_range>({.count = std::min(range_size, 1u << log_most)});
-  if (made.ok()) next_numbers = made.value();
-  return errno_of(made.ok() ? status() : made.error());
+  create_receive_queue_range create;
+  const int error = here.perform(
+      create, receive_queue_range::attributes{.count = std::min(range_size, 1u << log_most)});
+  if (error == 0) next_numbers = create.made();
+  return error;
+}
+
+/// Fails without effect while the range has queues.
+void give_back(engine& here, handle<receive_queue_range> range) {
+  destroy_receive_queue_range destroy;
+  here.perform(destroy, range);
 }
 
 layouts::qp_state state_of(ibv_wq_state state) {
@@ -121,7 +128,7 @@ ibv_wq* create_receive_queue(ibv_context* context, ibv_wq_init_attr* how) {
   attributes.queue.cookie = &made->events;
   create_receive_work_queue create;
   if (const int error = here.perform(create, attributes); error != 0) {
-    static_cast<void>(here.objects().destroy(next_numbers));
+    give_back(here, next_numbers);
     return fail(error);
   }
   made->queue = create.made();
@@ -176,7 +183,7 @@ int destroy_receive_queue(ibv_wq* wq) {
     // A range of which a queue is gone gives no more numbers, as in Linux. The last queue takes it
     // along.
     if (next_numbers == queue.range) next_numbers = {};
-    static_cast<void>(here.objects().destroy(queue.range));
+    give_back(here, queue.range);
   }
   if (!here.dead()) {
     of(wq->context).asynchronous->drop([wq](const ibv_async_event& e) {

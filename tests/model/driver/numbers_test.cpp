@@ -33,6 +33,26 @@ TEST_F(number_test, gives_each_number_once_and_names_the_budget_at_the_end) {
   EXPECT_EQ(numbers.out(), 64u);
 }
 
+TEST_F(number_test, finds_numbers_that_are_unlike_those_of_an_owner) {
+  open(0, 64);
+  numbers.keep_owners();
+  EXPECT_EQ(numbers.first_unlike(1, 8, 4, 16), 8u) << "it has no number";
+  const std::uint32_t run =
+      numbers.allocate(4, 4, [](std::uint32_t, std::uint32_t) { return std::uint32_t{20}; })
+          .value();
+  numbers.set_owner(run, 4, 1);
+  for (unsigned n = 0; n < 64; ++n) EXPECT_EQ(numbers.owner_of(n), n >= 20 && n < 24 ? 1u : 0u);
+  EXPECT_EQ(numbers.first_unlike(2, 36, 4, 16), 36u) << "numbers of another owner";
+  EXPECT_EQ(numbers.first_unlike(1, 36, 4, 16), 40u);
+  EXPECT_EQ(numbers.first_unlike(1, 39, 1, 16), 40u);
+  EXPECT_EQ(numbers.first_unlike(1, 0, 8, 16), 8u);
+  EXPECT_EQ(numbers.first_unlike(1, 0, 16, 16), 64u) << "none";
+  EXPECT_EQ(numbers.first_unlike(1, 0, 32, 16), 64u) << "they are like each other";
+  numbers.free(run, 4);
+  EXPECT_EQ(numbers.owner_of(23), 0u);
+  EXPECT_EQ(numbers.first_unlike(1, 0, 16, 16), 0u);
+}
+
 TEST_F(number_test, a_freed_number_comes_last) {
   open(0, 8);
   EXPECT_EQ(numbers.allocate().value(), 0u);

@@ -2,240 +2,39 @@
 // Copyright the freehca authors
 //
 // Receive work queues, RSS queue pairs, and packet counters.
-#include <cstring>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <freehca/firmware_cmds/port.hpp>
-#include <freehca/layouts/set_port.hpp>
-
 #include "counts.hpp"
-#include "rc_pair.hpp"
+#include "spread_frames.hpp"
 
 // Compiled with others of the folder as one source: names of layouts are visible here alone.
 namespace freehca::testing::receive_side_scaling_tests {
 namespace {
 
-using namespace layouts;
-using namespace rss_headers;
-using rwq_handle = handle<receive_work_queue>;
-using rss_handle = handle<rss_queue_pair>;
-
-constexpr std::uint32_t queues_of_table = 4, slot_bytes = 2048, receives = 8;
-
-std::vector<std::uint8_t> from_hex(std::string_view text) {
-  std::vector<std::uint8_t> bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
-    bytes.push_back(
-        static_cast<std::uint8_t>(std::stoul(std::string(text.substr(i, 2)), nullptr, 16)));
-  return bytes;
-}
-const std::vector<std::uint8_t> key =
-    from_hex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa");
-
-/// A vector of "Verifying the RSS Hash Calculation" (Microsoft): source and destination address,
-/// the ports, the hash of the addresses, and that of addresses and ports.
-struct published_hash {
-  std::string_view addresses;
-  std::uint16_t source_port, destination_port;
-  std::uint32_t of_addresses, of_all;
-  bool is_ipv4() const { return addresses.size() == 16; }
-};
-constexpr published_hash published[] = {
-    {"420995bba18e6450", 2794, 1766, 0x323e8fc2, 0x51ccc178},
-    {"c75c6f0241458c53", 14230, 4739, 0xd718262a, 0xc626b0ea},
-    {"1813c65f0c16cfb8", 12898, 38024, 0xd2d0a5de, 0x5c2b394a},
-    {"261bcd1ed18ea306", 48228, 2217, 0x82989176, 0xafc7327f},
-    {"9927a3bfcabc7f02", 44251, 1303, 0x5d1809c5, 0x10e828a2},
-    {"3ffe250102001fff00000000000000073ffe2501020000030000000000000001", 2794, 1766, 0x2cc18cd5,
-     0x40207d3d},
-    {"3ffe050100080000026097fffe40efabff020000000000000000000000000001", 14230, 4739, 0x0f0c461c,
-     0xdde51bbf},
-    {"3ffe1900454500030200f8fffe2167cffe800000000000000200f8fffe2167cf", 44251, 38024, 0x4b61e985,
-     0x02d1feef},
-};
-constexpr std::uint8_t tcp = 6, udp = 17;
-
-/// A frame of 80 bytes or more that no port drops.
-std::vector<std::uint8_t> frame_of(const published_hash& v, std::uint8_t protocol) {
-  std::vector<std::uint8_t> f = from_hex("0202030405060202030405070800");
-  const auto add = [&f](std::string_view hex) {
-    const auto more = from_hex(hex);
-    f.insert(f.end(), more.begin(), more.end());
-  };
-  constexpr std::uint8_t payload = 28;
-  if (v.is_ipv4()) {
-    add("4500003000004000400600000a000001");
-    f.resize(f.size() - 4);
-    f[14 + 9] = protocol;
-  } else {
-    f[12] = 0x86, f[13] = 0xdd;
-    add("60000000001c0640");
-    f[14 + 6] = protocol;
-  }
-  add(v.addresses);
-  const std::size_t ports = f.size();
-  f.resize(ports + payload);
-  store_be(reinterpret_cast<std::byte*>(f.data() + ports), v.source_port);
-  store_be(reinterpret_cast<std::byte*>(f.data() + ports + 2), v.destination_port);
-  if (protocol == udp) f[ports + 5] = payload;
-  else f[ports + 12] = 0x50;
-  return f;
-}
-
-/// Port 1 is an Ethernet port whose adapter computes the queue pair of a frame (A0 steering).
-class receive_side_scaling : public ::testing::Test {
- protected:
+/// Without queues nothing is left.
+struct counted_rig {
   static rig_options how() {
     rig_options o = exact();
-    o.machine.model.link[0] = model::link_layer::ethernet;
-    o.machine.model.cable[0] = true;
-    o.machine.model.without.add(model::capability::b0_steering);
+    o.machine = computed_steering();
     return o;
   }
-  receive_side_scaling() : empty(counts(rig)) {
-    port_operation open;
-    open.open(rig.adapter, 1);
-    EXPECT_TRUE(rig.await(open).ok());
-    EXPECT_TRUE(rig.run([&] { return rig.adapter.port(1).active(); }, clock::seconds(10)));
-    pd = rig.objects.create<protection_domain>().value();
-    EXPECT_TRUE(create(cq, {.entries = 127}).ok());
-    memory.emplace(rig, pd, queues_of_table * receives * slot_bytes, 0,
-                   memory_access{.local_write = true});
-  }
-  ~receive_side_scaling() override {
-    remove(rss);
-    for (const rwq_handle q : queue) remove(q);
-    if (range) {
-      EXPECT_TRUE(rig.objects.destroy(range).ok());
-    }
-    memory.reset();
-    EXPECT_TRUE(destroy(cq).ok());
-    EXPECT_TRUE(rig.objects.destroy(pd).ok());
-    EXPECT_TRUE(rig.objects.holdings().none());
-    EXPECT_EQ(counts(rig), empty);
-    EXPECT_EQ(rig.machine.adapter().complaints(), 0u)
-        << (rig.machine.complaints().empty() ? "" : rig.machine.complaints().front());
+  counted_rig() { spread_frames<verbs_rig>::open_port(own); }
+  ~counted_rig() {
+    EXPECT_TRUE(own.objects.holdings().none());
+    EXPECT_EQ(counts(own), empty);
+    EXPECT_EQ(own.machine.adapter().complaints(), 0u)
+        << (own.machine.complaints().empty() ? "" : own.machine.complaints().front());
     port_operation close;
-    close.close(rig.adapter, 1);
-    EXPECT_TRUE(rig.await(close).ok());
+    close.close(own.adapter, 1);
+    EXPECT_TRUE(own.await(close).ok());
   }
-  template <class K>
-  status create(handle<K>& to, const typename K::attributes& a) {
-    create_object<K> op;
-    op.start(rig.objects, a);
-    const status s = rig.await(op);
-    to = op.made();
-    return s;
-  }
-  template <class K>
-  status destroy(handle<K> h) {
-    destroy_object<K> op;
-    op.start(rig.objects, h);
-    return rig.await(op);
-  }
-  /// Destroys the object, if it exists.
-  template <class K>
-  void remove(handle<K> h) {
-    if (rig.objects.find(h) != nullptr) {
-      EXPECT_TRUE(destroy(h).ok());
-    }
-  }
-  void make_queues(std::uint32_t count = queues_of_table) {
-    const auto made = rig.objects.create<receive_queue_range>({.count = count});
-    ASSERT_TRUE(made.ok()) << words(made.error());
-    range = made.value();
-    for (std::uint32_t i = 0; i < count; ++i) {
-      rwq_handle q;
-      const status s = create(q, attributes());
-      ASSERT_TRUE(s.ok()) << words(s);
-      queue.push_back(q);
-    }
-  }
-  receive_work_queue_attributes attributes() const {
-    return {range, {.pd = pd, .send_cq = cq, .receive_cq = cq, .receives = receives}};
-  }
-  rss_queue_pair_attributes table(std::uint8_t headers) const {
-    return {.queue = {.pd = pd, .send_cq = cq, .receive_cq = cq},
-            .table = queue.data(),
-            .count = static_cast<std::uint32_t>(queue.size()),
-            .headers = headers,
-            .key = key.data(),
-            .key_bytes = static_cast<std::uint32_t>(key.size())};
-  }
-  status move(qp_handle which, qp_state to, std::uint8_t counter = 0xff) {
-    connection_attributes a;
-    a.address = frames_of(1);
-    a.counter = counter;
-    modify_queue_pair op;
-    op.start(rig.objects, which, to, a);
-    return rig.await(op);
-  }
-  void start_receiving(std::uint8_t counter = 0xff) {
-    std::vector<qp_handle> all(queue.begin(), queue.end());
-    all.push_back(rss);
-    for (const qp_handle q : all)
-      for (const qp_state to : {qp_state::init, qp_state::rtr}) {
-        const status s = move(q, to, counter);
-        ASSERT_TRUE(s.ok()) << words(s);
-      }
-    for (std::uint32_t i = 0; i < queue.size(); ++i)
-      for (std::uint32_t n = 0; n < receives; ++n) post(i, i * receives + n);
-    steer();
-  }
-  void post(std::uint32_t to, std::uint64_t slot) {
-    const queues::data_entry at = memory->entry(slot * slot_bytes, slot_bytes);
-    queues::qp_rings& rings = rig.objects.find(queue[to])->rings;
-    ASSERT_TRUE(rings.receive.post({.wr_id = slot, .list = &at, .entries = 1}).ok());
-    rings.receive.ring();
-  }
-  /// All frames go to the RSS queue pair.
-  void steer() {
-    using l = set_port_rqp_calc;
-    firmware_command<commands::set_port_ethernet<l, set_port_selector::rqp_calc>> set{
-        std::uint32_t{1}};
-    set.input.set<&l::promisc>(true)
-        .set<&l::promisc_qpn>(qpn_of(rig.objects, rss))
-        .set<&l::mcast_mode>(mcast_mode::standard)
-        .set<&l::mcast_qpn>(qpn_of(rig.objects, rss));
-    rig.adapter.commands().submit(set);
-    EXPECT_TRUE(rig.await(set).ok());
-  }
-  /// A frame arrives by the cable. Returns its completion.
-  queues::work_completion arrive(const std::vector<std::uint8_t>& frame) {
-    rig.machine.deliver(1, rig.machine.time(), reinterpret_cast<const std::byte*>(frame.data()),
-                        frame.size());
-    queues::work_completion done;
-    EXPECT_TRUE(
-        rig.run([&] { return rig.objects.find(cq)->rings.poll(&done, 1) == 1; }, clock::seconds(1)))
-        << "the frame got lost";
-    EXPECT_TRUE(done.ok());
-    EXPECT_EQ(done.byte_count, frame.size());
-    EXPECT_EQ(std::memcmp(memory->at(done.wr_id * slot_bytes), frame.data(), frame.size()), 0);
-    const auto ring = static_cast<std::uint32_t>(done.wr_id / receives);
-    EXPECT_EQ(done.qpn(), number(ring));
-    post(ring, done.wr_id);
-    return done;
-  }
-  std::uint32_t number(std::uint32_t i) { return qpn_of(rig.objects, queue[i]); }
-  void expect_hash(const published_hash& v, std::uint8_t protocol, std::uint32_t hash,
-                   std::uint32_t default_queue = 0) {
-    const queues::work_completion done = arrive(frame_of(v, protocol));
-    EXPECT_EQ(hash_of(done), hash) << v.addresses;
-    const std::uint32_t to = hash == 0 ? default_queue : hash % queues_of_table;
-    EXPECT_EQ(done.qpn(), number(to)) << v.addresses;
-  }
+  verbs_rig own{how()};
+  std::vector<std::uint64_t> empty{counts(own)};
+};
 
-  verbs_rig rig{how()};
-  std::vector<std::uint64_t> empty;
-  pd_handle pd;
-  cq_handle cq;
-  std::optional<registered_buffer> memory;
-  handle<receive_queue_range> range;
-  std::vector<rwq_handle> queue;
-  rss_handle rss;
+class receive_side_scaling : public ::testing::Test,
+                             protected counted_rig,
+                             protected spread_frames<verbs_rig> {
+ protected:
+  receive_side_scaling() : spread_frames(own) {}
 };
 
 TEST_F(receive_side_scaling, frames_go_to_the_queue_of_their_published_hash) {
@@ -296,10 +95,14 @@ TEST_F(receive_side_scaling, the_exclusive_or_is_of_the_words_of_the_addresses) 
 
 TEST_F(receive_side_scaling, a_range_gives_aligned_numbers_once) {
   for (const std::uint32_t count : {1u, 2u, 8u, 64u}) {
-    const auto made = rig.objects.create<receive_queue_range>({.count = count});
-    ASSERT_TRUE(made.ok()) << words(made.error());
-    EXPECT_EQ(rig.objects.find(made.value())->next % count, 0u);
-    EXPECT_TRUE(rig.objects.destroy(made.value()).ok());
+    handle<receive_queue_range> made;
+    const status s = create(made, {.count = count});
+    ASSERT_TRUE(s.ok()) << words(s);
+    const std::uint32_t first = rig.objects.find(made)->number;
+    EXPECT_EQ(first % count, 0u);
+    for (std::uint32_t i = 0; i < count; ++i)
+      EXPECT_TRUE(rig.adapter.contexts().mapped(context_group::qp, first + i));
+    EXPECT_TRUE(destroy(made).ok());
   }
   make_queues(2);
   const std::uint32_t first = number(0);
@@ -307,15 +110,12 @@ TEST_F(receive_side_scaling, a_range_gives_aligned_numbers_once) {
   EXPECT_EQ(number(1), first + 1);
   rwq_handle more;
   EXPECT_TRUE(create(more, attributes()).is(driver_error::no_resource));
-  EXPECT_TRUE(rig.objects.destroy(range).is(driver_error::busy));
+  EXPECT_TRUE(destroy(range).is(driver_error::busy));
   EXPECT_TRUE(destroy(queue[0]).ok());
   EXPECT_TRUE(create(more, attributes()).is(driver_error::no_resource)) << "the number is used up";
 }
 
 TEST_F(receive_side_scaling, a_range_passes_over_context_memory_in_doubt) {
-  const auto first = rig.objects.create<receive_queue_range>({.count = 1});
-  ASSERT_TRUE(first.ok());
-  const std::uint32_t doubtful = rig.objects.find(first.value())->next;
   unsigned held = 0;
   rig.machine.adapter().judge_commands([&](opcode code, std::uint32_t) {
     using fate = model::command_verdict::fate;
@@ -323,14 +123,10 @@ TEST_F(receive_side_scaling, a_range_passes_over_context_memory_in_doubt) {
     return model::command_verdict{.what = hold ? fate::hold : fate::run};
   });
   rig.adapter.commands().set_limit(patience::ordinary, clock::milliseconds(20));
-  range = first.value();
-  rwq_handle late;
-  EXPECT_TRUE(create(late, attributes()).is(transport_error::timeout));
+  EXPECT_TRUE(create(range, {.count = 1}).is(transport_error::timeout));
   EXPECT_NE(rig.adapter.holdings().mappings_in_doubt, 0u);
-  const auto second = rig.objects.create<receive_queue_range>({.count = 2});
-  ASSERT_TRUE(second.ok()) << words(second.error());
-  EXPECT_GT(rig.objects.find(second.value())->next, doubtful + 1);
-  range = second.value();
+  const status second = create(range, {.count = 2});
+  ASSERT_TRUE(second.ok()) << words(second);
   rwq_handle good;
   EXPECT_TRUE(create(good, attributes()).ok());
   EXPECT_TRUE(destroy(good).ok());
@@ -339,10 +135,9 @@ TEST_F(receive_side_scaling, a_range_passes_over_context_memory_in_doubt) {
   EXPECT_TRUE(rig.run(
       [&] {
         return rig.adapter.holdings().mappings_in_doubt == 0 &&
-               rig.objects.held<receive_work_queue>() == 0;
+               rig.objects.held<receive_queue_range>() == 1;
       },
       clock::seconds(100)));
-  EXPECT_TRUE(rig.objects.destroy(first.value()).ok());
 }
 
 TEST_F(receive_side_scaling, a_shared_receive_queue_is_refused) {
@@ -424,12 +219,9 @@ TEST_F(receive_side_scaling, a_reset_ends_everything) {
   EXPECT_EQ(rig.objects.find(rss), nullptr);
   EXPECT_EQ(rig.objects.find(range), nullptr);
   EXPECT_TRUE(rig.objects.holdings().none());
-  rss = {};
-  range = {};
-  queue.clear();
+  abandon();
   pd = rig.objects.create<protection_domain>().value();
   EXPECT_TRUE(create(cq, {.entries = 127}).ok());
-  memory->region = {};
   memory.reset();
   memory.emplace(rig, pd, queues_of_table * receives * slot_bytes, 0,
                  memory_access{.local_write = true});
@@ -445,8 +237,9 @@ TEST_F(receive_side_scaling, a_refused_creation_gives_everything_back) {
   rig_options without = how();
   without.machine.model.without.add(model::capability::receive_side_scaling);
   verbs_rig other(without);
-  const auto made = other.objects.create<receive_queue_range>({.count = 2});
-  EXPECT_TRUE(made.error().is(driver_error::bad_argument));
+  create_receive_queue_range two;
+  two.start(other.objects, {.count = 2});
+  EXPECT_TRUE(other.await(two).is(driver_error::bad_argument));
   EXPECT_EQ(other.objects.refused().what, attribute_id::table_entries);
   EXPECT_EQ(other.objects.refused().limit, 1u);
   rss_queue_pair_attributes a = table(ipv4);

@@ -206,17 +206,20 @@ void refused_attribute_test::refuse_on_ethernet() {
 
 void refused_attribute_test::refuse_receive_side_scaling(verbs_rig& other) {
   const refused_attribute& note = other.objects.refused();
+  create_receive_queue_range make_range;
   const auto range_of = [&](std::uint32_t count) {
-    return other.objects.create<receive_queue_range>({.count = count});
+    make_range.restart();
+    make_range.start(other.objects, {.count = count});
+    return other.await(make_range);
   };
   const auto most = std::uint64_t{1} << other.adapter.capabilities()
                                             .raw.get<&layouts::query_dev_cap::log_max_rss_tbl_sz>();
-  expect(range_of(0).error(), id::table_entries, 0, 1, note);
-  expect(range_of(3).error(), id::table_entries, 3, 3, note);
-  expect(range_of(static_cast<std::uint32_t>(2 * most)).error(), id::table_entries, 2 * most, most,
-         note);
+  expect(range_of(0), id::table_entries, 0, 1, note);
+  expect(range_of(3), id::table_entries, 3, 3, note);
+  expect(range_of(static_cast<std::uint32_t>(2 * most)), id::table_entries, 2 * most, most, note);
   rc_pair pair(other);
-  const handle<receive_queue_range> range = range_of(4).value();
+  ASSERT_TRUE(range_of(4).ok());
+  const handle<receive_queue_range> range = make_range.made();
   handle<receive_work_queue> queue[4];
   const queue_pair_attributes of_pair = {
       .pd = pair.domain, .send_cq = pair.completion[0], .receive_cq = pair.completion[0]};
@@ -261,7 +264,9 @@ void refused_attribute_test::refuse_receive_side_scaling(verbs_rig& other) {
     op.start(other.objects, q);
     EXPECT_TRUE(other.await(op).ok()) << "a refused table does not keep its queues";
   }
-  EXPECT_TRUE(other.objects.destroy(range).ok());
+  destroy_receive_queue_range gone;
+  gone.start(other.objects, range);
+  EXPECT_TRUE(other.await(gone).ok());
   packet_counter_query query;
   query.start(other.adapter, 1000);
   const std::uint64_t counters =

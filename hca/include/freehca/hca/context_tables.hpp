@@ -73,9 +73,9 @@ class context_tables {
   dma_arena& arena() { return arena_; }
   const dma_arena& arena() const { return arena_; }
 
-  /// Maps the objects of two ranges. The ranges are of different groups, and the second may be
-  /// empty. The request completes when these objects have context memory in all tables of their
-  /// groups. On any error it holds nothing.
+  /// Maps the objects of two ranges. The ranges are of different groups, and each may be empty. The
+  /// request completes when these objects have context memory in all tables of their groups. On any
+  /// error it holds nothing.
   void map(context_request& r, const context_range& objects, const context_range& more = {}) {
     start(r, objects, more, true);
   }

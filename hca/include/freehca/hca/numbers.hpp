@@ -63,20 +63,21 @@ class number_allocator {
       return found;
     }
   }
-  /// Frees the numbers of one allocate() of `count` numbers.
+  /// Frees the numbers of one allocate() of `count` numbers. A `count` of 0 frees no number.
   void free(std::uint32_t first, std::uint32_t count = 1);
 
-  /// Sets the owner of an allocated number, until the number is freed. No effect if the allocator
+  /// Sets the owner of allocated numbers, until the numbers are freed. No effect if the allocator
   /// does not know owners.
-  void set_owner(std::uint32_t number, std::uint8_t owner) {
-    if (owners_ != nullptr) owners_[number] = owner;
-  }
+  void set_owner(std::uint32_t first, std::uint32_t count, std::uint8_t owner);
   /// Returns 0 if set_owner() was not called for the number.
   std::uint8_t owner_of(std::uint32_t number) const {
     return owners_ != nullptr && number < end_ ? owners_[number] : std::uint8_t{0};
   }
-  /// Returns true if `owner` has a number that equals `number` modulo `places`, a power of two.
-  bool has_alike(std::uint8_t owner, std::uint32_t number, std::uint32_t places) const;
+  /// Returns the first of `first`, `first` + `count` ... such that `owner` has no number that
+  /// equals one of the `count` numbers from there on modulo `places`, a power of two. If there is
+  /// none, returns a number behind the last one.
+  std::uint32_t first_unlike(std::uint8_t owner, std::uint32_t first, std::uint32_t count,
+                             std::uint32_t places) const;
 
   std::uint32_t first() const { return first_ << log_unit_; }
   /// The number of allocated numbers, without the resting ones.

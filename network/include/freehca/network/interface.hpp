@@ -279,8 +279,8 @@ class interface_operation : public stepper {
   /// give the interface all frames of the port, or none.
   // clang-format off
   enum class step : std::uint8_t {
-    settings, open, region, queue, pair, move, rule, take_all,
-    remove_rule, take_none, remove_pair, remove_queue, remove_region, close, none
+    settings, open, region, queue, range, pair, move, rule, take_all,
+    remove_rule, take_none, remove_pair, remove_range, remove_queue, remove_region, close, none
   };
   // clang-format on
 
@@ -313,6 +313,8 @@ class interface_operation : public stepper {
   destroy_memory_region destroy_region_;
   create_completion_queue create_queue_;
   destroy_completion_queue destroy_queue_;
+  create_receive_queue_range create_range_;
+  destroy_receive_queue_range destroy_range_;
   create_raw_ethernet_queue_pair create_pair_;
   create_receive_work_queue create_receiver_;
   create_rss_queue_pair create_spreader_;

@@ -26,11 +26,9 @@ struct special_queue_pairs : device_object {
   static constexpr kind_facts facts{
       .name = "special queue pairs",
       .item = 0x64,
-      .log_numbers = 3,
       .numbers = &number_spaces::qps,
       .group = context_group::qp,
       .destroying = [](std::uint32_t) { return taking_back<commands::conf_special_qp>(0); }};
-  static_assert(1u << facts.log_numbers == layouts::special_qps);
 
   /// Errors: driver_error::unsupported (not the control owner), ::busy (there is another one).
   status plan(verbs& in, const attributes&, creation<creating>& to);

@@ -11,23 +11,34 @@
 
 namespace freehca {
 
-/// Consecutive numbers for receive work queues. The first number is a multiple of their count, as
-/// RSS requires. Each creation of a receive work queue takes the next number. The range gives no
-/// number twice, also if the creation fails (as in Linux 6.1 hw/mlx4/qp.c mlx4_ib_alloc_wqn).
-struct receive_queue_range : object_record {
+/// Consecutive numbers for receive work queues, and the context memory of these numbers. The first
+/// number is a multiple of their count, as RSS requires. Each creation of a receive work queue
+/// takes the next number. The range gives no number twice, also if the creation fails (as in
+/// Linux 6.1 hw/mlx4/qp.c mlx4_ib_alloc_wqn).
+struct receive_queue_range : device_object {
   struct attributes {
     std::uint32_t count = 1;  ///< a power of two; at most 2^log_max_rss_tbl_sz of QUERY_DEV_CAP
   };
-  static constexpr kind_facts facts{.name = "range of receive work queues", .item = 0x5a};
+  using creating = nothing;
+  static constexpr kind_facts facts{.name = "range of receive work queues",
+                                    .item = 0x5a,
+                                    .numbers = &number_spaces::qps,
+                                    .group = context_group::qp};
 
-  std::uint32_t next = 0, left = 0;  ///< the numbers that no queue has taken
+  std::uint32_t left = 0;  ///< the numbers that no queue has taken are the last ones
 
-  /// Errors: driver_error::unsupported (an event owner, which has no numbers of its own),
-  /// ::bad_argument, ::no_resource (`where`: budget::item::qps).
-  status build(verbs& in, const attributes& a);
-  void strip(verbs& in);
+  /// Errors: driver_error::bad_argument, ::no_resource (`where`: budget::item::qps). An event owner
+  /// finds a queue pair by the low bits of its number. It therefore gets no range if each free one
+  /// has the low bits of another queue pair of this owner. That does not happen if the owner
+  /// creates its ranges first, and its budget has a receive work queue for each of their numbers.
+  status plan(verbs& in, const attributes& a, creation<creating>& to);
+  status build(verbs&, const attributes&, creation<creating>&) { return {}; }
 };
-static_assert(sizeof(void*) != 8 || sizeof(receive_queue_range) == 96);
+static_assert(sizeof(void*) != 8 || sizeof(receive_queue_range) == 200);
+
+using create_receive_queue_range = create_object<receive_queue_range>;
+/// Fails with driver_error::busy while a receive work queue has a number of the range.
+using destroy_receive_queue_range = destroy_object<receive_queue_range>;
 
 /// The path of queue pairs that carry Ethernet frames, for connection_attributes::address.
 constexpr address_attributes frames_of(unsigned port) {

@@ -41,15 +41,13 @@ struct kind_facts {
   /// of driver_error::unsupported if the budget does not name the kind. The value does not occur in
   /// budget::item and verbs_budget::item.
   std::uint8_t item = 0;
-  /// An object has 1 << log_numbers numbers, and the first is a multiple of that.
-  std::uint8_t log_numbers = 0;
   /// The number space of the kind. Null if objects of the kind have no number.
   number_allocator number_spaces::*numbers = nullptr;
   /// The tables of context memory in which an object has entries. Valid if the device knows the
   /// objects of the kind.
   context_group group{};
-  /// Builds the command that destroys the object with this number. Null if only the driver knows
-  /// the objects of the kind.
+  /// Builds the command that destroys the object with this number. Null if no command creates the
+  /// objects of the kind.
   command_request (*destroying)(std::uint32_t number) = nullptr;
 };
 

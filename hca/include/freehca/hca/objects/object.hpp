@@ -77,10 +77,14 @@ struct device_object : object_record {
   // The control owner allocates and frees what these members name, and the ring and the record of a
   // queue_object. It writes them while it has a step of an operation on the object, or after the
   // object's owner has released a device that was reset. The object's owner reads them between two
-  // steps. Before the first step of a creation it writes the sizes: K::plan().
+  // steps. Before the first step of a creation it writes the sizes: K::plan(). A place of a slab
+  // keeps the sizes of its last object, so a kind writes a size in each plan or never.
   std::uint32_t device_number = none;  ///< what `number` becomes
   std::uint32_t translations = none;   ///< the first MTT entry
   std::uint32_t translation_count = 0;
+  /// The object has so many consecutive numbers, a power of two, and the first is a multiple of it.
+  /// 0 if another object has the number and its context memory (receive_queue_range).
+  std::uint16_t number_count = 1;
   std::uint8_t log_page = 12;  ///< log2 of the page size of a ring's translation entries
 
   /// The lease of the number, the translation entries and the memory. The control owner uses it
