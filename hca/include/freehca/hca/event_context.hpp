@@ -38,10 +38,10 @@ class event_context {
   ///
   /// The first call that finds no event arms the vector again and writes the consumer index. In the
   /// queue of command completions, the third such call in succession does so. The owner has then
-  /// issued its next command before the vector is armed. If the answer is in the queue when the owner
-  /// looks again, it causes no interrupt. Until
-  /// then the driver writes the consumer index only as often as needed, so that the ring cannot run
-  /// full. While events come as fast as they are handled, none of them causes an interrupt.
+  /// issued its next command before the vector is armed. If the answer is in the queue when the
+  /// owner looks again, it causes no interrupt. Until the vector is armed, the driver writes the
+  /// consumer index only as often as needed, so that the ring cannot run full. While events come as
+  /// fast as they are handled, none of them causes an interrupt.
   unsigned poll(unsigned limit = ~0u);
   /// True if poll() must be called at once, because no interrupt will report it: an interrupt came
   /// since the last call, or the vector is not armed. Called by the owner's thread.
