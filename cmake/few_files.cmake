@@ -111,9 +111,9 @@ function(freehca_few_test_files target)
 endfunction()
 
 # freehca_compile_quickly(TARGET...): programs that do not ship, and libraries of tools, that spend
-# little time in their own sources and in templates of headers. If a program and a library both have a
-# template, the linker takes the program's copy: in a program of -O0 the library's JSON reader is -O0
-# too.
+# little time in their own sources and in templates of headers. If a program and a library both have
+# a template, the linker takes the program's copy. In a program of -O0, the library's JSON reader is
+# therefore -O0 too.
 function(freehca_compile_quickly)
   freehca_compile_quickly_sanitized(${ARGN})
   freehca_compile_quickly_unsanitized(${ARGN})

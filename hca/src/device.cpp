@@ -76,12 +76,16 @@ void device::connect_events(event_context& e) {
 }
 
 void device::on_interrupt(unsigned vector) noexcept {
+  const unsigned step = queue_step(vector);
+  for (unsigned queue = vector; queue <= setup_.budget.completion_event_queues; queue += step)
+    events_[queue].notify();
+}
+
+// If there are at least two vectors, event queue 0 has vector 0, and the other event queues share
+// the other vectors in turn. The event queues of one vector are therefore `vectors` - 1 apart.
+unsigned device::queue_step(unsigned vector) const {
   const unsigned vectors = vectors_.load(std::memory_order_relaxed);
-  const unsigned queues = 1 + setup_.budget.completion_event_queues;
-  // If there are at least two vectors, event queue 0 has vector 0, and the other event queues share
-  // the other vectors in turn. The event queues of one vector are therefore `vectors` - 1 apart.
-  const unsigned step = vectors < 2 ? 1 : vector == 0 ? queues : vectors - 1;
-  for (unsigned queue = vector; queue < queues; queue += step) events_[queue].notify();
+  return vectors < 2 ? 1 : vector == 0 ? budget::most_completion_event_queues + 1 : vectors - 1;
 }
 
 unsigned device::vector_of(unsigned queue) const {
@@ -90,14 +94,26 @@ unsigned device::vector_of(unsigned queue) const {
 }
 
 bool device::is_shared(unsigned vector) const {
-  unsigned users = 0;
-  for (unsigned queue = 0; queue <= setup_.budget.completion_event_queues; ++queue)
-    users += vector_of(queue) == vector ? 1u : 0u;
-  return users > 1;
+  return vector + queue_step(vector) <= setup_.budget.completion_event_queues;
 }
 
 void device::on_notify(void* self, unsigned vector) noexcept {
   static_cast<device*>(self)->on_interrupt(vector);
+}
+
+/// Clears the level before the notes, as Linux 6.1 eq.c mlx4_interrupt does. A later event asserts
+/// the line again. This write may also take away the assertion of an event that the owner of its
+/// queue does not see yet. Because of the note, the owner arms the queue once more, and the device
+/// interrupts at once for an event that came before (queues::eq::arm()).
+void device::on_line_notify(void* self, unsigned) noexcept {
+  device& d = *static_cast<device*>(self);
+  std::byte* const clear = d.clear_interrupt_.load(std::memory_order_relaxed);
+  const unsigned pin = d.interrupt_pin_.load(std::memory_order_relaxed);
+  // Linux 6.1 eq.c mlx4_init_eq_table: the bit of a pin below 32 is in the second word.
+  if (clear != nullptr)
+    mmio::write_32({clear, layouts::clear_interrupt_size}, pin < 32 ? 4 : 0,
+                   std::uint32_t{1} << (pin & 31));
+  d.on_interrupt(0);
 }
 
 void device::mark_as_lost() {

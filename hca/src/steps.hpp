@@ -74,6 +74,10 @@ struct device::steps {
   static void take_capabilities(const layouts::image<layouts::query_dev_cap>& from, const budget& b,
                                 freehca::capabilities& to);
   static status query_adapter(device& d);
+  /// Returns `words` registers of a BAR. Null: the driver does not map the BAR, they are not inside
+  /// it, or `words` is 0.
+  static std::byte* registers_at(const device& d, unsigned bar, std::uint64_t at,
+                                 std::uint64_t words);
   static void find_error_buffer(device& d, unsigned bar, std::uint64_t at, std::uint64_t words);
   static status exceeds(device& d, budget::item what, std::uint64_t asked, std::uint64_t bound);
   static status lend_area(device& d, lent_area& area, std::size_t first, std::size_t pages,

@@ -34,28 +34,34 @@ status device::steps::close_numbers(device& d) {
 
 status device::steps::arm_interrupts(device& d) {
   const freehca::platform& p = d.setup_.platform;
-  d.info_.interrupts_work = false;
-  if (!d.setup_.use_interrupts || p.operations->arm_interrupts == nullptr) return {};
+  if (!d.setup_.use_interrupts) return {};
   // Arm as many vectors as there are. The completion event queues share the vectors after the first
   // one. If there is only one vector, all queues share it.
   unsigned vectors = 1 + d.setup_.budget.completion_event_queues;
-  status armed;
-  do {
-    // Store before the call, because the first interrupt may come inside it.
-    d.vectors_.store(vectors, std::memory_order_relaxed);
-    armed = p.operations->arm_interrupts(p.context, vectors, &device::on_notify, &d);
-  } while (armed.is(driver_error::unsupported) && --vectors != 0);
-  d.interrupts_armed_ = armed.ok();
+  status armed = driver_error::unsupported;
+  if (p.operations->arm_interrupts != nullptr) {
+    do {
+      // Store before the call, because the first interrupt may come inside it.
+      d.vectors_.store(vectors, std::memory_order_relaxed);
+      armed = p.operations->arm_interrupts(p.context, vectors, &device::on_notify, &d);
+    } while (armed.is(driver_error::unsupported) && --vectors != 0);
+  }
+  if (!armed.ok() && d.clear_interrupt_.load(std::memory_order_relaxed) != nullptr &&
+      p.operations->arm_line_interrupt != nullptr) {
+    // Linux 6.1 eq.c mlx4_init_eq_table: event queues have the pin in place of the vector.
+    d.vectors_.store(vectors = 1, std::memory_order_relaxed);
+    armed = p.operations->arm_line_interrupt(p.context, &device::on_line_notify, &d);
+    d.info_.line_interrupt = armed.ok();
+  }
   d.info_.interrupt_vectors = armed.ok() ? vectors : 0;
   return {};
 }
 
 status device::steps::disarm_interrupts(device& d) {
   const freehca::platform& p = d.setup_.platform;
-  if (d.interrupts_armed_ && p.operations->disarm_interrupts != nullptr)
+  if (d.info_.interrupt_vectors != 0 && p.operations->disarm_interrupts != nullptr)
     p.operations->disarm_interrupts(p.context);
-  d.interrupts_armed_ = false;
-  d.info_.interrupts_work = false;
+  d.info_.interrupts_work = d.info_.line_interrupt = false;
   d.info_.interrupt_vectors = 0;
   return {};
 }
@@ -94,9 +100,11 @@ status device::steps::create_event_queues(device& d) {
     using l = layouts::eqc;
     auto& c = d.sequence_.make<commands::sw2hw_eq>(eqn);
     c.input.set<&l::status>(layouts::eq_status::ok)
-        .set<&l::state>(d.interrupts_armed_ ? layouts::eq_state::armed : layouts::eq_state::fired)
+        .set<&l::state>(d.info_.interrupt_vectors != 0 ? layouts::eq_state::armed
+                                                       : layouts::eq_state::fired)
         .set<&l::log_eq_size>(log_entries)
-        .set<&l::intr>(d.interrupts_armed_ ? vector : 0)
+        .set<&l::intr>(d.info_.line_interrupt ? d.interrupt_pin_.load(std::memory_order_relaxed)
+                                              : vector)
         .set<&l::log_page_size>(log_page - 12)
         .set<&l::mtt_base_addr>(d.control_.contexts.translation_offset(translation));
     d.event_queue_at_risk_.set_amount(lease_kind::buffer, 1);
@@ -169,9 +177,9 @@ status device::steps::use_events(device& d) {
     default:
       // The driver found the answer in the ring. The interrupt is tested separately. Bring-up
       // succeeds without it.
-      d.info_.interrupts_work = d.interrupts_armed_ && d.events_[0].statistics().interrupts > 0;
-      if (!d.info_.interrupts_work && d.interrupts_armed_ &&
-          d.setup_.platform.now() < d.sequence_.patience)
+      if (d.info_.interrupt_vectors == 0) return {};
+      d.info_.interrupts_work = d.events_[0].statistics().interrupts > 0;
+      if (!d.info_.interrupts_work && d.setup_.platform.now() < d.sequence_.patience)
         return later(d, interrupt_poll);
       return {};
   }

@@ -38,17 +38,30 @@ status device::steps::query_fw(device& d) {
   if (d.firmware_pages_ == 0) return transport_error::bad_reply;
   if (const std::size_t most = d.control_.areas.bytes / dma_arena::page; d.firmware_pages_ > most)
     return exceeds(d, budget::item::firmware_area, d.firmware_pages_, most);
+  // Without this register, the driver does not use the line interrupt.
+  d.clear_interrupt_.store(
+      registers_at(d, static_cast<unsigned>(o.get<&fw::clr_int_bar>()) * 2,
+                   o.get<&fw::clr_int_base>(), layouts::clear_interrupt_size / 4),
+      std::memory_order_relaxed);
   find_error_buffer(d, static_cast<unsigned>(o.get<&fw::error_buf_bar>()) * 2,
                     o.get<&fw::error_buf_offset>(), o.get<&fw::error_buf_size>());
   return {};
+}
+
+std::byte* device::steps::registers_at(const device& d, unsigned bar, std::uint64_t at,
+                                       std::uint64_t words) {
+  const mmio_region in = bar == 0 ? d.bar0_ : bar == 2 ? d.bar2_ : mmio_region();
+  const bool inside = at % 4 == 0 && at < in.bytes && words - 1 < (in.bytes - at) / 4;
+  return inside ? in.base + at : nullptr;
 }
 
 /// Finds the error buffer. Without it, an internal error shows only as commands without an answer.
 /// The device is usable, so the driver only writes a warning to the log.
 void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
                                       std::uint64_t words) {
-  const mmio_region in = bar == 0 ? d.bar0_ : bar == 2 ? d.bar2_ : mmio_region();
-  d.info_.internal_errors_show = d.health_.find_buffer(in, at, words);
+  std::byte* const buffer = registers_at(d, bar, at, words);
+  d.health_.set_buffer(buffer);
+  d.info_.internal_errors_show = buffer != nullptr;
   if (d.info_.internal_errors_show) {
     d.info_.error_buffer_bar = static_cast<std::uint8_t>(bar);
     d.info_.error_buffer = static_cast<std::uint32_t>(at);
@@ -224,6 +237,8 @@ status device::steps::query_dev_cap(device& d) {
 status device::steps::query_adapter(device& d) {
   const auto* const c = ask<commands::query_adapter>(d);
   if (c == nullptr) return {};
+  d.interrupt_pin_.store(static_cast<unsigned>(c->output.get<&layouts::query_adapter::inta_pin>()),
+                         std::memory_order_relaxed);
   // The firmware returns the bytes of each word swapped (query_adapter.hpp).
   const std::byte* psid = c->output.bytes_of<&layouts::query_adapter::psid>();
   for (unsigned i = 0; i < 16; ++i) {

@@ -370,6 +370,10 @@ FEATURES = (
             "fewer_vectors.each_completion_interrupts",
             "none: the guest's kernel grants as many vectors as are asked for",
             "none: programs of others do not choose vectors", ("event completion",)),
+    Feature("line_interrupt", "Without MSI-X, all event queues share the line interrupt (INTx).",
+            "line_interrupt.comes_for_each_completion_and_is_cleared",
+            "none: the adapter of each guest has MSI-X",
+            "none: programs of others do not choose the interrupt", ("event completion",)),
     # Shared receive queues.
     Feature("shared_receive_queues", "Shared receive queues are created and destroyed.",
             "shared_receive_queue_test.comes_and_goes_and_leaves_nothing", "programs_over_vfio",

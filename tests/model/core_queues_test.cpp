@@ -51,6 +51,14 @@ struct core_queues : ::testing::TestWithParam<bool> {
     driver.ring_eq(eq, true);
     return n;
   }
+  /// An event queue whose context has this interrupt gets an event.
+  void interrupt_by(unsigned intr) {
+    test_driver::queue other;
+    ASSERT_EQ(driver.make_eq(other, 41, intr).status, command_status::ok);
+    ASSERT_EQ(driver.command(opcode::map_eq, std::uint64_t{1} << 2, 41).status, command_status::ok);
+    layouts::image<eqe> e;
+    EXPECT_TRUE(hca.inside().eqs->post_asynchronous(event_type::communication_established, e));
+  }
 };
 
 TEST_P(core_queues, a_new_queue_is_hardwares_whatever_stood_in_memory) {
@@ -373,12 +381,19 @@ TEST_P(core_queues, a_full_eq_overflows) {
 
 TEST_P(core_queues, without_msix_the_pin_is_asserted_until_it_is_cleared) {
   host.msix_on = false;
-  driver.arm_cq(cq, cq_arm::next);
-  complete(1);
+  interrupt_by(0);
   EXPECT_TRUE(host.intx_asserted);
   EXPECT_TRUE(host.messages.empty());
   driver.write(0xf0058 + 4, 1);  // as QUERY_FW and QUERY_ADAPTER tell
   EXPECT_FALSE(host.intx_asserted);
+  EXPECT_EQ(hca.complaints(), 0u);
+}
+
+TEST_P(core_queues, without_msix_an_eq_of_another_pin_asserts_nothing) {
+  host.msix_on = false;
+  interrupt_by(1);
+  EXPECT_FALSE(host.intx_asserted);
+  EXPECT_EQ(hca.complaints(), 1u);
 }
 
 TEST_P(core_queues, numbers_owners_and_reserved_bits_of_eqs_are_checked) {

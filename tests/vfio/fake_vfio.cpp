@@ -169,6 +169,38 @@ int fake_vfio::get_iommu_info(void* argument) {
   return 0;
 }
 
+// Linux 6.1 vfio_pci_intrs.c, vfio_pci_set_intx_trigger and vfio_pci_set_intx_unmask.
+int fake_vfio::set_line(const vfio_irq_set& set) {
+  const bool all_off = set.flags == (VFIO_IRQ_SET_ACTION_TRIGGER | VFIO_IRQ_SET_DATA_NONE);
+  if (line_ >= 0 && all_off && set.count == 0) {
+    line_ = -1;
+    seen_->line_armed = false;
+    return 0;
+  }
+  const bool unmask = set.flags == (VFIO_IRQ_SET_ACTION_UNMASK | VFIO_IRQ_SET_DATA_NONE);
+  const bool arm = set.flags == (VFIO_IRQ_SET_ACTION_TRIGGER | VFIO_IRQ_SET_DATA_EVENTFD);
+  if (!has_line || seen_->armed != 0 || set.start != 0 || set.count != 1 || unmask == arm ||
+      unmask != (line_ >= 0)) {
+    errno = EINVAL;
+    return -1;
+  }
+  line_masked_ = false;
+  if (unmask) {
+    ++seen_->line_unmasked;
+    return 0;
+  }
+  std::memcpy(&line_, set.data, sizeof line_);
+  seen_->line_armed = true;
+  return 0;
+}
+
+bool fake_vfio::assert_line() {
+  if (line_ < 0 || line_masked_) return false;
+  line_masked_ = true;
+  const std::uint64_t one = 1;
+  return ::write(line_, &one, sizeof one) == sizeof one;
+}
+
 int fake_vfio::set_interrupts(const vfio_irq_set& set) {
   if (set.index == VFIO_PCI_REQ_IRQ_INDEX || set.index == VFIO_PCI_ERR_IRQ_INDEX) {
     int event = -1;
@@ -176,6 +208,7 @@ int fake_vfio::set_interrupts(const vfio_irq_set& set) {
     notices_[set.index] = event;
     return 0;
   }
+  if (set.index == VFIO_PCI_INTX_IRQ_INDEX) return set_line(set);
   if (set.index != VFIO_PCI_MSIX_IRQ_INDEX || set.count > vectors) {
     errno = EINVAL;
     return -1;

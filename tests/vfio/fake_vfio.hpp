@@ -45,6 +45,9 @@ class fake_vfio {
   unsigned granted = 16;      ///< that the machine has left, as Linux answers a larger request
   bool refuses_more = false;  ///< a larger request is ENOSPC
   bool refuses_unmap = false;
+  bool has_line = false;  ///< the function has INTx
+  /// Asserts INTx. False: it is not armed, or masked.
+  bool assert_line();
   unsigned mappings = 65'535;   ///< how many the IOMMU takes (Linux vfio_iommu_type1.c)
   bool tells_mappings = false;  ///< VFIO_IOMMU_GET_INFO has VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL
   std::uint64_t alignment =
@@ -61,9 +64,11 @@ class fake_vfio {
   std::size_t most_moved = 8;  ///< bytes of configuration space that one call reads or writes
   /// Shared with children.
   struct shared_state {
-    unsigned calls = 0;   ///< ioctls of VFIO after open()
-    unsigned armed = 0;   ///< MSI-X vectors
-    unsigned mapped = 0;  ///< blocks of memory
+    unsigned calls = 0;  ///< ioctls of VFIO after open()
+    unsigned armed = 0;  ///< MSI-X vectors
+    bool line_armed = false;
+    unsigned line_unmasked = 0;  ///< how often
+    unsigned mapped = 0;         ///< blocks of memory
   };
   shared_state& seen() { return *seen_; }
   /// The command register of configuration space.
@@ -94,6 +99,7 @@ class fake_vfio {
   void signal(unsigned index);
   int get_iommu_info(void* argument);
   int set_interrupts(const vfio_irq_set& set);
+  int set_line(const vfio_irq_set& set);
   int map(const vfio_iommu_type1_dma_map& what);
   int map_in_address_space(const vfio_host::iommufd::map_request& what);
   int add_mapping(std::uint64_t iova, std::uint64_t memory, std::uint64_t bytes, bool write);
@@ -108,7 +114,9 @@ class fake_vfio {
   int function_ = -1;
   int iommufd_ = -1;
   bool bound_ = false, attached_ = false;  // the character device
-  bool has_space_ = false;                 // an I/O address space was allocated
+  int line_ = -1;                          // eventfd of INTx
+  bool line_masked_ = false;
+  bool has_space_ = false;  // an I/O address space was allocated
   pid_t made_by_ = ::getpid();
   std::map<unsigned, int> notices_;        // index to eventfd
   std::map<std::uint64_t, mapping> maps_;  // by I/O virtual address

@@ -111,6 +111,83 @@ TEST_F(vfio_device_test, says_unsupported_when_the_machine_has_no_vector_left) {
   EXPECT_TRUE(arm(1).is(transport_error::refused)) << "there is no smaller number to ask for";
 }
 
+/// Counts the calls of the driver's function for the line interrupt.
+struct line_listener {
+  static void notify(void* self, unsigned vector) noexcept {
+    auto& me = *static_cast<line_listener*>(self);
+    EXPECT_EQ(vector, 0u);
+    EXPECT_EQ(me.kernel.seen().line_unmasked, me.calls) << "the line is masked during the call";
+    ++me.calls;
+  }
+  status arm(vfio_device& device) {
+    return device.platform().operations->arm_line_interrupt(device.platform().context, notify,
+                                                            this);
+  }
+  fake_vfio& kernel;
+  unsigned calls = 0;
+};
+
+TEST_F(vfio_device_test, unmasks_the_line_after_each_call_of_the_driver) {
+  kernel.vectors = 0;
+  kernel.has_line = true;
+  device = kernel.open();
+  ASSERT_NE(device, nullptr);
+  EXPECT_TRUE(arm(1).is(driver_error::unsupported));
+  line_listener driver{kernel};
+  for (unsigned again = 0; again < 2; ++again) {
+    ASSERT_TRUE(driver.arm(*device).ok()) << device->last_refusal();
+    EXPECT_TRUE(kernel.seen().line_armed);
+    for (unsigned n = 0; n < 3; ++n) {
+      const unsigned before = driver.calls;
+      ASSERT_TRUE(kernel.assert_line()) << "the line stayed masked";
+      EXPECT_FALSE(kernel.assert_line()) << "the kernel masks it";
+      device->wait(0, -1);
+      EXPECT_EQ(driver.calls, before + 1);
+      EXPECT_EQ(kernel.seen().line_unmasked, driver.calls);
+    }
+    operations().disarm_interrupts(context());
+    EXPECT_FALSE(kernel.seen().line_armed);
+    EXPECT_FALSE(kernel.assert_line());
+  }
+}
+
+TEST_F(vfio_device_test, another_thread_that_waits_for_the_line_unmasks_it_too) {
+  kernel.has_line = true;
+  line_listener driver{kernel};
+  ASSERT_TRUE(driver.arm(*device).ok()) << device->last_refusal();
+  auto wait = device->wait_for(0);
+  ASSERT_TRUE(wait);
+  ASSERT_TRUE(kernel.assert_line());
+  (*wait)->wait(0);
+  EXPECT_EQ(driver.calls, 1u);
+  EXPECT_TRUE(kernel.assert_line());
+  // The call comes late: the line is not armed any more, and the kernel refuses to unmask it.
+  operations().disarm_interrupts(context());
+  (*wait)->wait(0);
+  EXPECT_EQ(driver.calls, 2u);
+  EXPECT_EQ(kernel.seen().line_unmasked, 1u);
+  EXPECT_EQ(device->last_refusal(), "");
+}
+
+TEST_F(vfio_device_test, vectors_and_the_line_take_turns) {
+  kernel.has_line = true;
+  line_listener driver{kernel};
+  ASSERT_TRUE(arm(2).ok());
+  ASSERT_TRUE(driver.arm(*device).ok()) << device->last_refusal();
+  EXPECT_EQ(kernel.seen().armed, 0u);
+  EXPECT_FALSE(device->wait_for(1));
+  ASSERT_TRUE(arm(2).ok());
+  EXPECT_FALSE(kernel.seen().line_armed);
+  EXPECT_EQ(kernel.seen().armed, 2u);
+}
+
+TEST_F(vfio_device_test, a_function_without_a_pin_has_no_line) {
+  line_listener driver{kernel};
+  EXPECT_TRUE(driver.arm(*device).is(transport_error::refused));
+  EXPECT_NE(device->last_refusal().find("VFIO_DEVICE_SET_IRQS"), std::string::npos);
+  EXPECT_FALSE(device->wait_for(0));
+}
+
 // A child that writes first would otherwise take the page away from under the device.
 TEST_F(vfio_device_test, memory_that_is_mapped_stays_out_of_children) {
   std::byte* const at = some_pages(6);
@@ -174,6 +251,7 @@ TEST_F(vfio_device_test, a_child_leaves_the_adapter_to_its_parent) {
                   map(some_pages(1), page, &address),
                   unmap(block.device_address, page),
                   arm(1),
+                  line_listener{kernel}.arm(*device),
               };
               int refused = 0;
               for (const status& s : all) refused += s.is(transport_error::gone) ? 1 : 0;
@@ -181,7 +259,7 @@ TEST_F(vfio_device_test, a_child_leaves_the_adapter_to_its_parent) {
               operations().disarm_interrupts(context());
               return refused;
             }),
-            10)
+            11)
       << "each function that acts";
   EXPECT_EQ(in_child([&] {
               // Whatever got the addresses of the mappings since is the child's own.

@@ -50,6 +50,7 @@ const platform_operations vfio_device::operations = {
         },
     .trace = nullptr,
     .map_read_only_memory = map_read_only_memory,
+    .arm_line_interrupt = arm_line_interrupt,
 };
 
 freehca::platform vfio_device::platform() {

@@ -50,20 +50,53 @@ status vfio_device::arm_interrupts(void* context, unsigned count,
   if (d.is_in_child()) return transport_error::gone;
   if (count > d.vectors_) return driver_error::unsupported;
   disarm_interrupts(context);
-  std::vector<int> descriptors;
-  for (unsigned i = 0; i < count; ++i) {
-    if (i == d.events_.size()) {
-      file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-      if (!event.open()) return d.refused("eventfd");
-      FREEHCA_TRY(d.watch(event.get(), i));
-      d.events_.push_back({std::move(event)});
-    }
-    descriptors.push_back(d.events_[i].event.get());
-  }
-  FREEHCA_TRY(d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, descriptors));
-  d.armed_ = count;
+  FREEHCA_TRY(d.arm(VFIO_PCI_MSIX_IRQ_INDEX, count));
   d.driver_ = {notify, notify_context};
   return {};
+}
+
+status vfio_device::arm(unsigned index, unsigned count) {
+  std::vector<int> descriptors;
+  for (unsigned i = 0; i < count; ++i) {
+    if (i == events_.size()) {
+      file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+      if (!event.open()) return refused("eventfd");
+      FREEHCA_TRY(watch(event.get(), i));
+      events_.push_back({std::move(event)});
+    }
+    descriptors.push_back(events_[i].event.get());
+  }
+  FREEHCA_TRY(set_interrupts(index, descriptors));
+  armed_ = count;
+  armed_index_ = index;
+  return {};
+}
+
+status vfio_device::arm_line_interrupt(void* context, void (*notify)(void*, unsigned) noexcept,
+                                       void* notify_context) {
+  vfio_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
+  disarm_interrupts(context);
+  FREEHCA_TRY(d.arm(VFIO_PCI_INTX_IRQ_INDEX, 1));
+  // A thread of vector_wait may still read the same values after disarm_interrupts().
+  if (d.line_.notify != notify || d.line_.context != notify_context)
+    d.line_ = {notify, notify_context};
+  d.driver_ = {&vfio_device::on_line, &d};
+  return {};
+}
+
+/// The kernel masks INTx when it is asserted. If the line is asserted when it is unmasked, the
+/// kernel signals the eventfd again (Linux 6.1 vfio_pci_intrs.c, vfio_intx_handler and
+/// vfio_pci_intx_unmask). It refuses the call if the line is not armed any more.
+void vfio_device::on_line(void* self, unsigned vector) noexcept {
+  const vfio_device& d = of(self);
+  d.line_.notify(d.line_.context, vector);
+  vfio_irq_set set{};
+  set.argsz = sizeof set;
+  set.flags = VFIO_IRQ_SET_ACTION_UNMASK | VFIO_IRQ_SET_DATA_NONE;
+  set.index = VFIO_PCI_INTX_IRQ_INDEX;
+  set.count = 1;
+  static_cast<void>(ioctl(d.function_.get(), VFIO_DEVICE_SET_IRQS, &set));
 }
 
 void vfio_device::disarm_interrupts(void* context) {
@@ -71,7 +104,7 @@ void vfio_device::disarm_interrupts(void* context) {
   if (d.armed_ == 0 || d.is_in_child()) return;
   d.driver_ = {};
   // Vectors that the kernel did not disarm count as armed, so that the next call tries once more.
-  if (d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, {}).ok()) d.armed_ = 0;
+  if (d.set_interrupts(d.armed_index_, {}).ok()) d.armed_ = 0;
 }
 
 outcome<std::unique_ptr<vector_wait>> vfio_device::wait_for(unsigned vector) {

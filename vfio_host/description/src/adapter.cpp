@@ -41,6 +41,7 @@ nlohmann::json to_json(const device& adapter, identity who) {
       {"node_guid", guid_text(i.node_guid)},
       {"system_image_guid", guid_text(i.system_image_guid)},
       {"interrupts", i.interrupts_work},
+      {"line_interrupt", i.line_interrupt},
       {"internal_errors_show", i.internal_errors_show},
       {"commands_issued", i.commands_issued},
       {"resets", i.resets},
@@ -84,7 +85,10 @@ std::string to_text(const device& adapter, identity who) {
       "GUIDs      node {}, system image {}\n",
       i.pci_vendor, i.pci_device, i.pci_subsystem_vendor, i.pci_subsystem, i.pci_revision,
       i.hardware_id, firmware_text(i), i.board_id, i.command_interface, i.most_commands,
-      i.interrupts_work ? "interrupt" : "polling", guid(i.node_guid), guid(i.system_image_guid));
+      !i.interrupts_work ? "polling"
+      : i.line_interrupt ? "line interrupt"
+                         : "interrupt",
+      guid(i.node_guid), guid(i.system_image_guid));
   for (unsigned n = 0; n < i.ports; ++n) {
     const port_attributes& p = i.port[n];
     t += fmt::format(

@@ -21,7 +21,8 @@ enum class entry_kind : std::uint8_t {
   command,
   answer,
   bus_master,
-  msix
+  msix,
+  intx
 };
 
 /// A record before it is formatted as text. Identities in it can still be replaced.

@@ -44,6 +44,9 @@ class listener {
   void wrap_configuration();
   void wrap_memory();
   void wrap_interrupts();
+  void set_notify(void (*notify)(void*, unsigned) noexcept, void* context);
+  template <entry_kind Kind>
+  static void hear_interrupt(void* listening, unsigned vector) noexcept;
 
   std::uint64_t now() const;
   entry make(entry_kind kind) const;

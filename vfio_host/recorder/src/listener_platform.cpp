@@ -141,29 +141,44 @@ void listener::wrap_memory() {
     };
 }
 
+void listener::set_notify(void (*notify)(void*, unsigned) noexcept, void* context) {
+  const guard alone(alone_);
+  notify_ = notify;
+  notify_context_ = context;
+}
+
+template <entry_kind Kind>
+void listener::hear_interrupt(void* listening, unsigned vector) noexcept {
+  listener& who = of(listening);
+  {
+    const guard alone(who.alone_);
+    entry e = who.make(Kind);
+    e.value = vector;
+    who.records_.push_back(std::move(e));
+  }
+  who.notify_(who.notify_context_, vector);
+}
+
 void listener::wrap_interrupts() {
-  if (known_.arm_interrupts == nullptr) return;
-  outer_.arm_interrupts = [](void* c, unsigned count, void (*notify)(void*, unsigned) noexcept,
-                             void* notify_context) {
-    listener& me = of(c);
-    {
-      const guard alone(me.alone_);
-      me.notify_ = notify;
-      me.notify_context_ = notify_context;
-    }
-    constexpr auto hear = [](void* listening, unsigned vector) noexcept {
-      listener& who = of(listening);
-      {
-        const guard alone(who.alone_);
-        entry e = who.make(entry_kind::msix);
-        e.value = vector;
-        who.records_.push_back(std::move(e));
-      }
-      who.notify_(who.notify_context_, vector);
+  if (known_.arm_interrupts != nullptr)
+    outer_.arm_interrupts = [](void* c, unsigned count, void (*notify)(void*, unsigned) noexcept,
+                               void* notify_context) {
+      listener& me = of(c);
+      me.set_notify(notify, notify_context);
+      return me.known_.arm_interrupts(me.inner_.context, count, &hear_interrupt<entry_kind::msix>,
+                                      c);
     };
-    return me.known_.arm_interrupts(me.inner_.context, count, hear, c);
-  };
-  outer_.disarm_interrupts = [](void* c) { of(c).known_.disarm_interrupts(of(c).inner_.context); };
+  if (known_.arm_line_interrupt != nullptr)
+    outer_.arm_line_interrupt = [](void* c, void (*notify)(void*, unsigned) noexcept,
+                                   void* notify_context) {
+      listener& me = of(c);
+      me.set_notify(notify, notify_context);
+      return me.known_.arm_line_interrupt(me.inner_.context, &hear_interrupt<entry_kind::intx>, c);
+    };
+  if (known_.disarm_interrupts != nullptr)
+    outer_.disarm_interrupts = [](void* c) {
+      of(c).known_.disarm_interrupts(of(c).inner_.context);
+    };
 }
 
 }  // namespace freehca::recorder

@@ -66,6 +66,9 @@ std::string lines_of(const entry& e) {
     case entry_kind::msix:
       line.number("msix", e.value);
       break;
+    case entry_kind::intx:
+      line.boolean("intx", true);
+      break;
   }
   std::string text = line.number("t", e.time).finish() + "\n";
   if (e.has_result) {

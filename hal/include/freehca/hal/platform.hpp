@@ -62,11 +62,12 @@ struct platform_operations {
   /// Arms MSI-X vectors 0..count-1. From then on, any thread or interrupt handler may call
   /// `notify(notify_context, vector)`, which only leaves a note. If there are fewer vectors,
   /// arm_interrupts() returns driver_error::unsupported. The driver then asks again for one less,
-  /// down to one. If the pointer is null, or after any other failure, the driver polls its event
-  /// queues.
+  /// down to one. If the pointer is null, or after any other failure, the driver calls
+  /// arm_line_interrupt().
   status (*arm_interrupts)(void* context, unsigned count,
                            void (*notify)(void* notify_context, unsigned vector) noexcept,
                            void* notify_context) = nullptr;
+  /// Ends arm_interrupts() or arm_line_interrupt().
   void (*disarm_interrupts)(void* context) = nullptr;
 
   /// Returns nanoseconds of a clock that never goes back. Called by the thread of any owner, also
@@ -85,6 +86,16 @@ struct platform_operations {
   /// write it. If null, the driver calls map_memory() instead.
   status (*map_read_only_memory)(void* context, std::byte* memory, std::size_t bytes,
                                  std::uint64_t* device_address) = nullptr;
+
+  /// Arms the line interrupt (INTx), which is level-triggered. The port masks the line when it is
+  /// asserted, and calls `notify(notify_context, 0)` from any thread or interrupt handler. Inside
+  /// this call the driver writes the adapter's clear-interrupt register. The port unmasks the line
+  /// after the call. If the line is asserted then, there is a new event, and the port calls
+  /// `notify` again. If the pointer is null, or after any failure, the driver polls its event
+  /// queues.
+  status (*arm_line_interrupt)(void* context,
+                               void (*notify)(void* notify_context, unsigned vector) noexcept,
+                               void* notify_context) = nullptr;
 };
 
 /// Returns the port's table in the size that the driver knows.

@@ -67,12 +67,17 @@ void machine::plug_in() {
 }
 
 std::uint64_t machine::due() const {
+  if (line_fires()) return time();
   return arrivals_.empty() ? timer_ : std::min(timer_, arrivals_.front().time);
 }
 
 bool machine::run_due() {
   bool worked = false;
   for (; due() <= time(); worked = true) {
+    if (line_fires()) {
+      raise_line();
+      continue;
+    }
     if (timer_ <= time()) {
       timer_ = model::environment::never;
       adapter_.on_timer();
@@ -144,6 +149,7 @@ void machine::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, 
   if (bar == 0 && offset == layouts::bar0::hcr_status) clock_.move_to(time() + how_.post_ns);
   if (bar == 0) adapter_.write_registers(offset, value, bytes);
   else adapter_.write_uar(offset, value, bytes);
+  if (line_fires()) raise_line();
 }
 
 bool machine::dma_read(std::uint64_t address, void* to, std::size_t bytes) {
@@ -174,6 +180,21 @@ void machine::msix(unsigned vector) {
   ++messages_;
   if (notify_ != nullptr && vector < vectors_ && !how_.loses_interrupts)
     notify_(notify_context_, vector);
+}
+
+void machine::intx(bool asserted) {
+  line_.asserted = asserted && !removed_;
+  if (!line_.asserted) line_.masked = line_.in_notify;
+}
+
+// Not called inside the adapter, because `notify` writes to it.
+void machine::raise_line() {
+  ++line_.raised;
+  line_.masked = line_.in_notify = true;
+  notify_(notify_context_, 0);
+  line_.in_notify = false;
+  line_.masked = line_.asserted;
+  line_.not_cleared += line_.asserted ? 1 : 0;
 }
 
 void machine::wipe_configuration_space() {

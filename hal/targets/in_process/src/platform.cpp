@@ -42,6 +42,7 @@ const platform_operations machine::operations = {
     .trace = nullptr,
     .combines_writes = true,
     .map_read_only_memory = map_read_only_memory,
+    .arm_line_interrupt = arm_line_interrupt,
 };
 
 freehca::platform machine::platform() {
@@ -142,7 +143,8 @@ status machine::arm_interrupts(void* context, unsigned count,
                                void (*notify)(void*, unsigned) noexcept, void* notify_context) {
   const gate alone;
   machine& m = of(context);
-  if (!m.how_.interrupts || count > m.how_.vectors) return driver_error::unsupported;
+  if (!m.how_.interrupts || m.how_.line_interrupt || count > m.how_.vectors)
+    return driver_error::unsupported;
   m.notify_ = notify;
   m.notify_context_ = notify_context;
   m.vectors_ = count;
@@ -154,6 +156,19 @@ void machine::disarm_interrupts(void* context) {
   machine& m = of(context);
   m.notify_ = nullptr;
   m.vectors_ = 0;
+  m.line_.armed = false;
+}
+
+status machine::arm_line_interrupt(void* context, void (*notify)(void*, unsigned) noexcept,
+                                   void* notify_context) {
+  const gate alone;
+  machine& m = of(context);
+  if (!m.how_.line_interrupt) return driver_error::unsupported;
+  m.notify_ = notify;
+  m.notify_context_ = notify_context;
+  m.line_.armed = true;
+  m.line_.masked = false;
+  return {};
 }
 
 }  // namespace freehca::in_process

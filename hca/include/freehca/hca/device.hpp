@@ -315,8 +315,12 @@ class device {
   void connect_events(event_context& e);
   /// Returns the interrupt vector of an event queue. Queue 0 is the asynchronous one.
   unsigned vector_of(unsigned queue) const;
+  /// Returns the difference of the numbers of two neighbouring event queues with the vector.
+  unsigned queue_step(unsigned vector) const;
   bool is_shared(unsigned vector) const;
   static void on_notify(void* self, unsigned vector) noexcept;
+  /// The same for the line interrupt. Takes the level away first.
+  static void on_line_notify(void* self, unsigned vector) noexcept;
 
   // The members that the steps access most often come first, at small offsets. `sequence_` only
   // keeps a reference to `control_`, which is constructed after it.
@@ -346,10 +350,13 @@ class device {
   // Memory that the firmware has, or may have.
   lent_area firmware_, auxiliary_;
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
-  bool interrupts_armed_ = false;
   // The number of interrupt vectors. Each caller of on_interrupt() reads it, also while interrupts
   // are armed again.
   std::atomic<unsigned> vectors_{1};
+  // The clear-interrupt register, null if it is not inside a BAR, and inta_pin of QUERY_ADAPTER.
+  // Read like `vectors_`.
+  std::atomic<std::byte*> clear_interrupt_{nullptr};
+  std::atomic<unsigned> interrupt_pin_{0};
   bool reserved_mapped_[context_groups] = {};
   std::uint64_t objects_of_its_own_ =
       0;  // objects that held context memory at the end of bring-up; further ones are of users

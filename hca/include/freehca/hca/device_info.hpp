@@ -29,8 +29,10 @@ struct device_info {
   bool secure_host = false;  ///< the firmware keeps management datagrams from the host
   bool interrupts_work =
       false;  ///< the self-test saw an interrupt of the vector; if false, event queues are polled
+  /// The vector is the line interrupt (INTx), because no MSI-X vector could be armed.
+  bool line_interrupt = false;
   /// The number of vectors armed. If there are fewer vectors than event queues, event queues share
-  /// vectors.
+  /// vectors. The line interrupt counts as one vector.
   unsigned interrupt_vectors = 0;
   /// True if the driver can read the error buffer that QUERY_FW names. If false, an internal error
   /// of the device shows only as commands without an answer.

@@ -12,10 +12,8 @@ namespace freehca {
 /// after an internal error. If the device is gone, the word reads as all ones (Linux 6.1 catas.c).
 class health {
  public:
-  /// Sets the position of the error buffer, as QUERY_FW reports it. `at` is an offset in bytes,
-  /// `words` a number of words of 4 bytes. `bar` has no bytes if the region is unknown. Returns
-  /// false if the buffer cannot be read.
-  bool find_buffer(const mmio_region& bar, std::uint64_t at, std::uint64_t words);
+  /// Sets the error buffer, as QUERY_FW reports it. Null: the buffer cannot be read.
+  void set_buffer(std::byte* buffer) { buffer_ = buffer; }
   /// Makes the next check due at once.
   void look_soon() { next_look_ = 0; }
   /// Checks the buffer if a check is due. Returns true if the device has failed.
@@ -23,7 +21,7 @@ class health {
   std::uint64_t next_look() const { return next_look_; }
 
  private:
-  mmio_region first_word_;  // empty: the buffer cannot be read
+  std::byte* buffer_ = nullptr;
   std::uint64_t next_look_ = 0;
 };
 

@@ -16,7 +16,6 @@ inline constexpr std::uint32_t error_buffer_words = 16;
 
 // No source: chosen, next to the other registers of that page.
 inline constexpr std::uint32_t clear_interrupt = 0xf0058;
-inline constexpr unsigned interrupt_pin = 0;
 
 // No source: chosen. A page of its own for each, so that it can be mapped alone.
 inline constexpr std::uint32_t clock = 0xe0000;

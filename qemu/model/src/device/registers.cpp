@@ -129,6 +129,11 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
     return engine_.write_word(offset - bar0::hcr, value);
   if (flash::has_register(offset)) return flash_.write_word(offset, value);
   if (tools_commands::has_register(offset)) return tools_.write_word(offset, value);
+  if (const unsigned pin = a_.how.interrupt_pin;
+      offset == places::clear_interrupt + (pin < 32 ? 4 : 0)) {
+    if ((value >> (pin & 31) & 1) != 0) a_.eqs->clear_interrupt();
+    return;
+  }
   switch (offset) {
     case layouts::flash_gateway::programming_semaphore:
       if (value == 0) programming_owned_ = false;
@@ -153,9 +158,6 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
       ++resets_;
       firmware_.software_reset();
       a_.surroundings.wipe_configuration_space();
-      return;
-    case places::clear_interrupt + (places::interrupt_pin < 32 ? 4 : 0):
-      if ((value >> (places::interrupt_pin & 31) & 1) != 0) a_.eqs->clear_interrupt();
       return;
     default:
       a_.rules.complain(rule::register_place, "write of 0x%x at 0x%x of BAR0, where no register is",

@@ -43,7 +43,7 @@ command_status firmware::query_fw(command& c) {
 command_status firmware::query_adapter(command& c) {
   using l = layouts::query_adapter;
   layouts::image<l> out;
-  out.set<&l::inta_pin>(places::interrupt_pin);
+  out.set<&l::inta_pin>(a_.how.interrupt_pin);
   out.set<&l::vsd_vendor_id>(0x15b3);
   // Firmware swaps the bytes of each word of the identifier; drivers swap them back (Linux
   // get_board_id).

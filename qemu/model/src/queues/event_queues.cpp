@@ -225,13 +225,21 @@ bool event_queues::put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e)
 }
 
 /// Interrupts; leaves storing the context to the caller.
-void event_queues::fire(std::uint32_t, context& q) {
+void event_queues::fire(std::uint32_t eqn, context& q) {
   if (q.get<&eqc::state>() == eq_state::armed) q.set<&eqc::state>(eq_state::fired);
   ++interrupts_;
   if (a_.surroundings.msix_enabled()) {
     // The vector was complained of by SW2HW_EQ.
     if (a_.surroundings.bus_master() && q.get<&eqc::intr>() < layouts::bar0::msix_vectors)
       a_.surroundings.msix(static_cast<unsigned>(q.get<&eqc::intr>()));
+    return;
+  }
+  // The adapter's other pins are not connected. No source: that INTA is the pin of QUERY_ADAPTER
+  // alone is concluded from the 64 bits of the clear-interrupt register.
+  const auto pin = static_cast<unsigned>(q.get<&eqc::intr>());
+  if (pin != a_.how.interrupt_pin) {
+    a_.rules.complain(rule::eq_vector, "EQ %u interrupts by pin %u without MSI-X, INTA is pin %u",
+                      eqn, pin, a_.how.interrupt_pin);
     return;
   }
   intx_asserted_ = true;

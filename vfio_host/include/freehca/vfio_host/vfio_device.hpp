@@ -183,7 +183,13 @@ class vfio_device {
   static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
   static status arm_interrupts(void* context, unsigned count,
                                void (*notify)(void*, unsigned) noexcept, void* of);
+  static status arm_line_interrupt(void* context, void (*notify)(void*, unsigned) noexcept,
+                                   void* of);
   static void disarm_interrupts(void* context);
+  /// Arms `count` eventfds for an interrupt index.
+  status arm(unsigned index, unsigned count);
+  /// Calls the driver for the line interrupt and unmasks the line. Any thread.
+  static void on_line(void* self, unsigned vector) noexcept;
 
   // The destructor closes these in reverse order.
   pid_t opened_by_ = ::getpid();
@@ -211,13 +217,15 @@ class vfio_device {
     bool waited_for = false;  // by another thread
   };
   std::vector<vector_event> events_;
-  unsigned armed_ = 0;  // number of armed vectors
-  file watched_;        // epoll instance of the other vectors and of the three events below
+  unsigned armed_ = 0;        // number of armed vectors
+  unsigned armed_index_ = 0;  // VFIO's interrupt index of the armed vectors
+  file watched_;              // epoll instance of the other vectors and of the three events below
   file removal_, error_, woken_;
   int wake_ = -1;  // the caller's descriptor in the epoll set
   bool wanted_back_ = false, failed_ = false;
-  vector_wait::listener driver_;
-  mutable std::mutex telling_;  ///< held while refusal_ is used
+  vector_wait::listener driver_;  // on_line() if the line interrupt is armed
+  vector_wait::listener line_;    // the driver's function for the line interrupt
+  mutable std::mutex telling_;    ///< held while refusal_ is used
   std::string refusal_;
 };
 

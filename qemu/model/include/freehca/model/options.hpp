@@ -59,7 +59,10 @@ struct options {
   std::uint64_t mac = 0x0002c9f0ca01;            ///< of port 1; port 2 has +1
   unsigned log_max_commands = 4;                 ///< QUERY_FW: log2 of the commands in flight
   unsigned command_interface = 3;                ///< QUERY_FW: its revision, 16 bits; for tests
-  std::uint64_t uar_bar_bytes = 8u << 20;        ///< size of BAR2, a power of two, 8 MiB to 128 MiB
+  /// QUERY_ADAPTER: inta_pin, at most 63, the bits of the clear-interrupt register; for tests. No
+  /// source: chosen.
+  unsigned interrupt_pin = 0;
+  std::uint64_t uar_bar_bytes = 8u << 20;  ///< size of BAR2, a power of two, 8 MiB to 128 MiB
   /// Bytes of the host's memory that a guest can make the adapter take, least_host_memory or more;
   /// as long as the default all other limits come first.
   std::uint64_t host_memory_limit = std::uint64_t{4} << 30;

@@ -34,8 +34,11 @@ struct machine_options {
   /// Nanoseconds for which the adapter does not answer after a reset through the register. No
   /// source: chosen, well below the second that drivers wait.
   std::uint64_t reset_takes = 100'000'000;
-  bool interrupts = true;                          ///< false: arm_interrupts() is unsupported
-  unsigned vectors = 128;                          ///< MSI-X vectors that can be armed
+  bool interrupts = true;  ///< false: arm_interrupts() is unsupported
+  unsigned vectors = 128;  ///< MSI-X vectors that can be armed
+  /// The adapter has no MSI-X, and its INTx is connected: arm_interrupts() is unsupported, and
+  /// arm_line_interrupt() is not.
+  bool line_interrupt = false;
   bool loses_interrupts = false;                   ///< vectors can be armed, but no message arrives
   std::size_t dma_limit = std::size_t{256} << 20;  ///< bytes that allocate_dma gives in all
   std::uint64_t seed = 1;                          ///< for the order of scattered pages
@@ -110,7 +113,10 @@ class machine final : private model::environment {
   void let_reset_take(std::uint64_t nanoseconds) { how_.reset_takes = nanoseconds; }
   /// Pulls the adapter out of its slot. All reads return ones, and the adapter's accesses do not
   /// reach the host.
-  void remove() { removed_ = true; }
+  void remove() {
+    removed_ = true;
+    intx(false);
+  }
   /// Puts the adapter back into its slot, as after power-on and the firmware's configuration.
   void plug_in();
 
@@ -136,6 +142,10 @@ class machine final : private model::environment {
   std::uint64_t adapter_writes() const { return writes_; }
   /// MSI-X messages that the adapter has sent, also those that were lost.
   std::uint64_t messages() const { return messages_; }
+  /// Calls of `notify` for the line, and those after which the line was still asserted. The line
+  /// then stays masked until the adapter deasserts it.
+  std::uint64_t line_interrupts() const { return line_.raised; }
+  std::uint64_t lines_not_cleared() const { return line_.not_cleared; }
   /// Blocks that allocate_dma has given and that were not freed yet.
   std::uint64_t dma_blocks() const { return dma_blocks_; }
 
@@ -147,9 +157,14 @@ class machine final : private model::environment {
   bool dma_read(std::uint64_t address, void* to, std::size_t bytes) override;
   bool dma_write(std::uint64_t address, const void* from, std::size_t bytes) override;
   bool bus_master() override { return !removed_ && configuration_.bus_master(); }
-  bool msix_enabled() override { return true; }
+  bool msix_enabled() override { return !how_.line_interrupt; }
   void msix(unsigned vector) override;
-  void intx(bool) override {}
+  void intx(bool asserted) override;
+  /// The line is asserted, armed and not masked.
+  bool line_fires() const {
+    return line_.asserted && !line_.masked && line_.armed && !how_.loses_interrupts;
+  }
+  void raise_line();
   std::uint64_t now() override { return clock_.now(); }
   void arm_timer(std::uint64_t deadline) override { timer_ = deadline; }
   void wipe_configuration_space() override;
@@ -188,6 +203,8 @@ class machine final : private model::environment {
   static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
   static status arm_interrupts(void* context, unsigned count,
                                void (*notify)(void*, unsigned) noexcept, void* notify_context);
+  static status arm_line_interrupt(void* context, void (*notify)(void*, unsigned) noexcept,
+                                   void* notify_context);
   static void disarm_interrupts(void* context);
 
   machine_options how_;
@@ -214,6 +231,10 @@ class machine final : private model::environment {
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;
   unsigned vectors_ = 0;
+  struct {
+    bool asserted = false, masked = false, armed = false, in_notify = false;
+    std::uint64_t raised = 0, not_cleared = 0;
+  } line_;
   std::vector<std::string> complaints_;
   model::device adapter_;
 };
