@@ -152,17 +152,20 @@ static void add_error_reporting(PCIDevice *pci)
 }
 
 /* On a machine where nothing takes messages (QEMU 7.2: sbsa-ref) there is
- * no such capability, as there is none of other devices of QEMU; a driver
- * polls. */
+ * no such capability, as there is none of other devices of QEMU. */
 static bool add_msix(Mlx4State *s, Error **errp)
 {
     PCIDevice *pci = PCI_DEVICE(s);
     Error *why = NULL;
-    int i, result = msix_init(pci, MLX4_MSIX_VECTORS, &s->registers,
-                              MLX4_REGISTER_BAR, MSIX_TABLE_OFFSET,
-                              &s->registers, MLX4_REGISTER_BAR,
-                              MSIX_PBA_OFFSET, MLX4_CAP_MSIX, &why);
+    int i, result;
 
+    if (!s->msix) {
+        return true;
+    }
+    result = msix_init(pci, MLX4_MSIX_VECTORS, &s->registers,
+                       MLX4_REGISTER_BAR, MSIX_TABLE_OFFSET, &s->registers,
+                       MLX4_REGISTER_BAR, MSIX_PBA_OFFSET, MLX4_CAP_MSIX,
+                       &why);
     if (result == -ENOTSUP) {
         error_free(why);
         return true;

@@ -151,6 +151,7 @@ struct Mlx4State {
     char *without;
     char *dumped;                   /* KIND:NUMBER of the property "dump" */
     bool strict;
+    bool msix;                      /* x-msix */
     bool prefetch;                  /* x-prefetch */
     char *rules_off;
     char *record_label;

@@ -33,6 +33,7 @@ MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_STRING("mac", Mlx4State, mac_text),
     DEFINE_PROP_UINT16("x-command-interface", Mlx4State, command_interface, 3),
     DEFINE_PROP_UINT16("x-device-id", Mlx4State, device_id, 0),
+    DEFINE_PROP_BOOL("x-msix", Mlx4State, msix, true),
     DEFINE_PROP_BOOL("x-prefetch", Mlx4State, prefetch, false),
     DEFINE_PROP_STRING("x-without", Mlx4State, without),
     DEFINE_PROP_STRING("x-record", Mlx4State, recording.path),
@@ -65,6 +66,7 @@ static const char *const descriptions[][2] = {
     { "x-command-interface", "revision of the command interface that the "
                              "firmware tells, 3; for tests" },
     { "x-device-id", "PCI device ID, 0 (that of the variant); for tests" },
+    { "x-msix", "off: no capability MSI-X, so that drivers use INTx; for tests" },
     { "x-prefetch", "on: send queues are read ahead, and what was read too early "
                     "is executed, as cards may" },
     { "x-record", "file for what passes between adapter and guest "

@@ -372,7 +372,7 @@ FEATURES = (
             "none: programs of others do not choose vectors", ("event completion",)),
     Feature("line_interrupt", "Without MSI-X, all event queues share the line interrupt (INTx).",
             "line_interrupt.comes_for_each_completion_and_is_cleared",
-            "none: the adapter of each guest has MSI-X",
+            "hcactl_line_interrupt",
             "none: programs of others do not choose the interrupt", ("event completion",)),
     # Shared receive queues.
     Feature("shared_receive_queues", "Shared receive queues are created and destroyed.",
