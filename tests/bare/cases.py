@@ -250,7 +250,7 @@ class Failing(Cases):
         self.boot_and_fail(
             "MAP_ICM of reserved entries",
             r"internal error \(0x01\) at MAP_ICM",
-            "look the status up in docs",
+            "see the status in docs",
             "-device",
             "mlx4,x-fault-command=MAP_ICM:0x01",
         )

@@ -21,8 +21,7 @@ constexpr const char* power_cycle =
 
 constexpr const char* no_memory_access =
     "the adapter does not reach memory, or answers wrongly: look for an IOMMU that firmware left "
-    "on, for bus mastering in the bridges above, and for the addresses by which "
-    "devices see memory";
+    "on, for bus mastering in the bridges above, and for the device addresses of memory";
 
 /// Uses describe(), which prints the name after a firmware status, so that the image contains the
 /// names only once.
@@ -48,8 +47,8 @@ void put_cause(line& to, status cause) {
 const char* remedy_for(const sequence_failure& f, status cause, const device_info& i) {
   if (cause.is(driver_error::busy))
     return f.step == bring_up_step::take_ownership || f.step == bring_up_step::reset
-               ? "its semaphore is held by another owner. If that owner is dead, put take_over on "
-                 "the command line"
+               ? "another owner holds its semaphore. If that owner is dead, put take_over on the "
+                 "command line"
                : power_cycle;
   if (cause.is(driver_error::exceeds_limits) || cause.is(driver_error::no_memory))
     return "give the image a larger budget (freehca/hca/budget.hpp)";
@@ -61,14 +60,14 @@ const char* remedy_for(const sequence_failure& f, status cause, const device_inf
     return "its command interface must have revision 3: burn another firmware";
   if (cause.is(transport_error::gone))
     return "the adapter reads as all ones or has an internal error: look at the error buffer, then "
-           "switch the power off and on";
+           "power it off and on";
   if (cause.is(transport_error::bad_reply)) return no_memory_access;
   if (cause.is(transport_error::timeout) && f.step == bring_up_step::use_events)
     return "the command's event did not come: look at MSI-X and at whether the adapter can write "
            "memory";
   if (cause.is(transport_error::timeout)) return power_cycle;
   if (cause.who() == origin::firmware)
-    return "look the status up in docs/hardware-bring-up.md, and try a newer firmware";
+    return "see the status in docs/hardware-bring-up.md, and try a newer firmware";
   return "no remedy is known: send this output to the project";
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// take_named_receive(): it takes one receive that names its queue, and leaves every other entry where
-// it is.
+// take_named_receive(): it takes one receive that names its queue, and leaves every other entry
+// where it is.
 #include <gtest/gtest.h>
 
 #include <cstring>
