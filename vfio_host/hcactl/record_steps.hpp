@@ -21,7 +21,9 @@ struct recorded_session {
   unsigned port = 0;  ///< port of the traffic; 0: no port is active
 };
 
-/// Queries the contexts of all live objects, so that they are in the recording.
+/// Queries the contexts of all live objects, so that they are in the recording. The event queues
+/// are armed before each query. Otherwise the driver would arm one while the adapter reads its
+/// context, and a replay would read it before or after that.
 inline status read_contexts(blocking::session& driver, const recorder::recorder& listening) {
   command_client user(driver.adapter().hardware().commands());
   std::byte context[mailbox::bytes];
@@ -31,6 +33,8 @@ inline status read_contexts(blocking::session& driver, const recorder::recorder&
     query.request.input_modifier = o.number;
     query.set_output_mailbox(context, sizeof context);
     query.set_deadline(driver.adapter().hardware().platform().now() + clock::seconds(10));
+    for (unsigned look = 0; look < 100 && driver.adapter().next_deadline() == 0; ++look)
+      driver.adapter().poll();
     user.submit(query);
     FREEHCA_TRY(driver.wait(query));
   }
