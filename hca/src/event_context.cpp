@@ -26,8 +26,7 @@ status event_context::open(std::uint32_t eqn, unsigned vector, bool shares_vecto
   commands_ = commands;
   statistics_ = {};
   interrupts_.reset();
-  looks_before_arming_ = commands != nullptr ? 3 : 1;
-  empty_looks_ = looks_before_arming_;
+  looks_until_armed_ = 0;
   ending_.store(false, std::memory_order_relaxed);
   return {};
 }
@@ -52,9 +51,9 @@ unsigned event_context::poll(unsigned limit) {
     if (!is_open()) return count;
   }
   if (count != 0) {
-    empty_looks_ = 0;
+    looks_until_armed_ = commands_ != nullptr ? 3 : 1;
   } else if (fired || !armed()) {
-    empty_looks_ = fired ? looks_before_arming_ : empty_looks_ + 1u;
+    looks_until_armed_ = fired ? 0 : looks_until_armed_ - 1;
     if (armed() && !ending()) ring_.arm();
   }
   return count;

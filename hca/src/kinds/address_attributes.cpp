@@ -3,7 +3,6 @@
 #include <freehca/hca/kinds/address_attributes.hpp>
 
 #include <freehca/layouts/ib_types.hpp>
-#include <freehca/layouts/qpc.hpp>
 
 #include <freehca/hca/kinds/protection_domain.hpp>
 
@@ -105,7 +104,6 @@ status write_address(verbs& in, pd_handle pd, const address_attributes& a, queue
   FREEHCA_TRY(verbs::usable(domain));
   FREEHCA_TRY(check_port(in, a));
   // The fields are set as in Linux (6.1 hw/mlx4/ah.c create_ib_ah).
-  to = {};
   FREEHCA_TRY(write_path(in, a, true, to.vector));
   to.vector.set<&address_vector::port>(a.port()).set<&address_vector::pd>(domain->number);
   if (const roce_functions* const write = a.write(); write != nullptr)

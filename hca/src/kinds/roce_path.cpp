@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 #include <freehca/layouts/ethernet.hpp>
 #include <freehca/layouts/ib_types.hpp>
-#include <freehca/layouts/qpc.hpp>
 #include <freehca/layouts/word.hpp>
 #include <freehca/layouts/wqe.hpp>
 

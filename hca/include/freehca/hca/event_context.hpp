@@ -81,7 +81,7 @@ class event_context {
   void end_arming() { ending_.store(true, std::memory_order_relaxed); }
   bool ending() const { return ending_.load(std::memory_order_relaxed); }
   /// True if the device interrupts at the next event, or has done so.
-  bool armed() const { return empty_looks_ >= looks_before_arming_; }
+  bool armed() const { return looks_until_armed_ == 0; }
   void dispatch(const layouts::image<layouts::eqe>& entry);
   void dispatch_to_object(const layouts::image<layouts::eqe>& entry);
   void notice(std::uint32_t cqn, const object_event& event);
@@ -93,7 +93,7 @@ class event_context {
   asynchronous_sink* asynchronous_ = nullptr;
   event_statistics statistics_;
   interrupt_count<> interrupts_;
-  unsigned looks_before_arming_ = 1, empty_looks_ = 1;
+  unsigned looks_until_armed_ = 0;
   std::atomic<bool> ending_{false};  // written by the control owner
   std::uint32_t eqn_ = 0;
   unsigned vector_ = 0;

@@ -133,8 +133,8 @@ status write_path(verbs& in, const address_attributes& path, bool to_groups_too,
 status write_path(verbs& in, const address_attributes& path, bool has_peer,
                   layouts::image<layouts::address_path>& to);
 
-/// Writes the destination of datagrams of queue pairs of the protection domain. Errors:
-/// driver_error::stale_handle, and those of check_port() and write_path().
+/// Writes the destination of datagrams of queue pairs of the protection domain. `to` has only zeros
+/// before. Errors: driver_error::stale_handle, and those of check_port() and write_path().
 status write_address(verbs& in, pd_handle pd, const address_attributes& path, queues::address& to);
 
 }  // namespace freehca
