@@ -72,6 +72,15 @@ TEST_F(driver, each_generation_moves_verified_data_and_has_nothing_to_complain_o
   }
 }
 
+// The host of an adapter in another process offers no line interrupt to the driver.
+TEST_F(driver, it_polls_an_adapter_without_msix) {
+  start({"--x-msix", "off"});
+  const auto [code, text] = hcactl("ping --messages 1");
+  EXPECT_EQ(0, code) << text;
+  EXPECT_NE(std::string::npos, text.find("completion by polling")) << text;
+  expect_clean_end();
+}
+
 TEST_F(driver, the_second_port_and_another_session_after_the_first) {
   start();
   for (const char* port : {"1", "2"}) {

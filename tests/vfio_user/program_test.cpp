@@ -3,6 +3,7 @@
 //
 // The program by itself: how it begins, whom it lets in, and how it ends.
 #include <fcntl.h>
+#include <linux/pci_regs.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -119,6 +120,31 @@ TEST_F(program, what_it_is_told_by_faults_happens) {
          "0x020700", "--strict", "on"});
   EXPECT_EQ(0x101315b3u, configuration(0));
   EXPECT_EQ(0x02070000u, configuration(8));
+}
+
+TEST_F(program, without_msix_the_function_has_its_pin_alone) {
+  for (const char* msix : {"on", "off"}) {
+    SCOPED_TRACE(msix);
+    const bool has_msix = msix == std::string("on");
+    start({"--x-msix", msix});
+    unsigned found = 0, links = 0;
+    for (std::uint32_t at = configuration(PCI_CAPABILITY_LIST, 1); at != 0 && links < 48; ++links) {
+      if (configuration(at, 1) == PCI_CAP_ID_MSIX) ++found;
+      at = configuration(at + 1, 1);
+    }
+    EXPECT_EQ(has_msix ? 5u : 4u, links);
+    EXPECT_EQ(has_msix ? 1u : 0u, found);
+    irq_info vectors{}, pin{};
+    vectors.index = msix_irq;
+    pin.index = intx_irq;
+    ASSERT_EQ(0, c.describe(vectors));
+    ASSERT_EQ(0, c.describe(pin));
+    EXPECT_EQ(has_msix ? 128u : 0u, vectors.count);
+    EXPECT_EQ(1u, pin.count);
+    EXPECT_EQ(1u, configuration(PCI_INTERRUPT_PIN, 1));
+    c.disconnect();
+    EXPECT_EQ(0, server.stop());
+  }
 }
 
 TEST_F(program, a_recording_is_whole_at_the_end) {

@@ -36,11 +36,12 @@ void put_big_endian(std::span<std::byte> to, std::uint64_t value) {
   for (std::size_t i = to.size(); i-- > 0; value >>= 8) to[i] = static_cast<std::byte>(value);
 }
 
-bool within(std::uint64_t offset, std::uint64_t begin, std::uint64_t bytes) {
-  return offset >= begin && offset - begin < bytes;
-}
-
 }  // namespace
+
+bool adapter_function::is_in_msix(std::uint64_t offset, std::uint64_t begin,
+                                  std::uint64_t bytes) const {
+  return space_.has_msix() && offset >= begin && offset - begin < bytes;
+}
 
 std::uint64_t adapter_function::region_bytes(std::uint32_t region) const {
   switch (region) {
@@ -108,11 +109,11 @@ void adapter_function::write_bar(std::uint32_t region, std::uint64_t offset, std
 std::uint64_t adapter_function::read_registers(std::uint64_t offset, unsigned size) {
   std::array<std::byte, widest_access> bytes;
   const std::span part = std::span(bytes).first(size);
-  if (within(offset, msix_table_at, msix_table_bytes)) {
+  if (is_in_msix(offset, msix_table_at, msix_table_bytes)) {
     std::memcpy(bytes.data(), &interrupts_.table()[offset - msix_table_at], size);
     return big_endian(part);
   }
-  if (within(offset, msix_pending_at, msix_pending_bytes)) {
+  if (is_in_msix(offset, msix_pending_at, msix_pending_bytes)) {
     for (unsigned i = 0; i < size; ++i)
       bytes[i] =
           std::byte{interrupts_.pending_byte(static_cast<unsigned>(offset - msix_pending_at) + i)};
@@ -122,11 +123,11 @@ std::uint64_t adapter_function::read_registers(std::uint64_t offset, unsigned si
 }
 
 void adapter_function::write_registers(std::uint64_t offset, std::uint64_t value, unsigned size) {
-  if (within(offset, msix_table_at, msix_table_bytes)) {
+  if (is_in_msix(offset, msix_table_at, msix_table_bytes)) {
     std::array<std::byte, widest_access> bytes;
     put_big_endian(std::span(bytes).first(size), value);
     std::memcpy(&interrupts_.table()[offset - msix_table_at], bytes.data(), size);
-  } else if (!within(offset, msix_pending_at, msix_pending_bytes)) {
+  } else if (!is_in_msix(offset, msix_pending_at, msix_pending_bytes)) {
     freehca_model_write_registers(model_, offset, value, size);
   }
 }

@@ -99,6 +99,8 @@ class adapter_function {
 
   std::uint64_t read_bar(std::uint32_t region, std::uint64_t offset, unsigned size);
   void write_bar(std::uint32_t region, std::uint64_t offset, std::uint64_t value, unsigned size);
+  /// Whether a register of BAR 0 belongs to a table of the capability MSI-X.
+  bool is_in_msix(std::uint64_t offset, std::uint64_t begin, std::uint64_t bytes) const;
   std::uint64_t read_registers(std::uint64_t offset, unsigned size);
   void write_registers(std::uint64_t offset, std::uint64_t value, unsigned size);
   std::uint32_t read_configuration(unsigned offset, unsigned size);

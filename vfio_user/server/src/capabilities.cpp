@@ -32,17 +32,19 @@ void configuration_space::make_capabilities(const configuration_options& how) {
   set(power_management_at + PCI_PM_CTRL, card.gen3 ? PCI_PM_CTRL_NO_SOFT_RESET : 0, 2);
   may_write(power_management_at + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK, 2);
 
-  capability(vpd_at, PCI_CAP_ID_VPD, msix_at);
+  capability(vpd_at, PCI_CAP_ID_VPD, how.msix ? msix_at : express_at);
   may_write(vpd_at + PCI_VPD_ADDR, 0xffff, 2);
   may_write(vpd_at + PCI_VPD_DATA, 0xffffffff, 4);
   may_write(gateway_address_at, 0xffffffff, 4);
   may_write(gateway_data_at, 0xffffffff, 4);
 
-  capability(msix_at, PCI_CAP_ID_MSIX, express_at);
-  set(msix_at + PCI_MSIX_FLAGS, msix_vectors - 1, 2);
-  may_write(msix_at + PCI_MSIX_FLAGS, PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL, 2);
-  set(msix_at + PCI_MSIX_TABLE, msix_table_at, 4);
-  set(msix_at + PCI_MSIX_PBA, msix_pending_at, 4);
+  if (how.msix) {
+    capability(msix_at, PCI_CAP_ID_MSIX, express_at);
+    set(msix_at + PCI_MSIX_FLAGS, msix_vectors - 1, 2);
+    may_write(msix_at + PCI_MSIX_FLAGS, PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL, 2);
+    set(msix_at + PCI_MSIX_TABLE, msix_table_at, 4);
+    set(msix_at + PCI_MSIX_PBA, msix_pending_at, 4);
+  }
 
   capability(express_at, PCI_CAP_ID_EXP, card.gen3 ? vendor_specific_at : 0);
   make_express(how);

@@ -14,7 +14,7 @@ void put(std::array<std::uint8_t, configuration_space::bytes>& to, unsigned offs
 
 }  // namespace
 
-configuration_space::configuration_space(const configuration_options& how) {
+configuration_space::configuration_space(const configuration_options& how) : has_msix_(how.msix) {
   make_header(how);
   make_capabilities(how);
   power_on_ = now_;

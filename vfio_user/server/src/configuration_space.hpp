@@ -19,6 +19,7 @@ struct configuration_options {
   std::uint32_t class_code = 0;
   std::uint64_t bar2_bytes = 8u << 20;
   bool function_level_reset = true;
+  bool msix = true;  ///< false: no capability MSI-X, so that drivers use INTx
   std::uint64_t node_guid = 0;
 };
 
@@ -59,6 +60,7 @@ class configuration_space {
   bool intx_disabled() const { return (command() & 0x400) != 0; }
   void show_intx(bool asserted);
   bool in_d0() const;
+  bool has_msix() const { return has_msix_; }
   bool msix_enabled() const { return (read(msix_at + 2, 2) & 0x8000) != 0; }
   bool msix_masked() const { return (read(msix_at + 2, 2) & 0x4000) != 0; }
   void enable_msix(bool enabled);
@@ -77,6 +79,7 @@ class configuration_space {
 
   std::array<std::uint8_t, bytes> now_{}, power_on_{};
   unsigned changes_ = 0;
+  bool has_msix_;
   std::array<std::uint8_t, bytes> writable_{};  ///< bits that a write sets and clears
   std::array<std::uint8_t, bytes> cleared_{};   ///< bits that a write of 1 clears
 };

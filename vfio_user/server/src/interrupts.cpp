@@ -45,15 +45,11 @@ void signal_event(const descriptor& file) {
   static_cast<void>(!write(file.get(), &count, sizeof count));
 }
 
-unsigned count_of(std::uint32_t index) {
-  return index == msix_irq ? msix_vectors : index == intx_irq || index == error_irq ? 1 : 0;
-}
-
-int check(const irq_set& what, std::size_t selection_bytes, const std::vector<descriptor>& files) {
+int check(const irq_set& what, unsigned there, std::size_t selection_bytes,
+          const std::vector<descriptor>& files) {
   if ((what.flags & ~(data_bits | action_bits)) != 0 || !one_bit(what.flags & data_bits) ||
       !one_bit(what.flags & action_bits))
     return EINVAL;
-  const unsigned there = count_of(what.index);
   if (there == 0 || what.start > there || what.count > there - what.start) return EINVAL;
   const bool all = what.flags == (irq_set_none | irq_set_trigger) && what.start == 0;
   if (what.count == 0 && !all) return EINVAL;
@@ -71,19 +67,25 @@ std::array<std::uint8_t, msix_table_bytes> interrupts::masked_table() {
   return table;
 }
 
-bool interrupts::describe(irq_info& info) {
+unsigned interrupts::count_of(std::uint32_t index) const {
+  if (index == msix_irq) return space_.has_msix() ? msix_vectors : 0;
+  return index == intx_irq || index == error_irq ? 1 : 0;
+}
+
+bool interrupts::describe(irq_info& info) const {
   if (info.index >= pci_irqs) return false;
   info.argsz = sizeof info;
   info.count = count_of(info.index);
   info.flags = info.count == 0 ? 0 : irq_eventfd;
   if (info.index == intx_irq) info.flags |= irq_maskable | irq_automasked;
-  if (info.index == msix_irq) info.flags |= irq_maskable;
+  if (info.index == msix_irq && info.count != 0) info.flags |= irq_maskable;
   return true;
 }
 
 int interrupts::set(const irq_set& what, std::span<const std::byte> selection,
                     std::vector<descriptor> files) {
-  if (const int why = check(what, selection.size(), files); why != 0) return why;
+  const int why = check(what, count_of(what.index), selection.size(), files);
+  if (why != 0) return why;
   if (what.index == msix_irq) return set_vectors(what, selection, files);
   if (what.index == error_irq) return set_error(what, files);
   return set_pin(what, selection.empty() || selection[0] != std::byte{0}, files);

@@ -25,7 +25,7 @@ class interrupts {
   explicit interrupts(configuration_space& space) : space_(space) {}
 
   /// Returns false if there is no such index.
-  static bool describe(vfio_user::irq_info& info);
+  bool describe(vfio_user::irq_info& info) const;
   /// Returns 0, or the errno of the reply. With irq_set_bool, `selection` has one byte for each
   /// vector.
   int set(const vfio_user::irq_set& what, std::span<const std::byte> selection,
@@ -48,6 +48,8 @@ class interrupts {
   std::uint8_t pending_byte(unsigned at) const;
 
  private:
+  /// The number of interrupts of an index of the VFIO interface.
+  unsigned count_of(std::uint32_t index) const;
   struct pin_state {
     vfio_user::descriptor trigger;
     bool asserted = false, masked = false;

@@ -123,7 +123,7 @@ int session::handle_irq_info(const message& request) {
   const auto asked = whole<irq_info>(request.body);
   if (!asked || asked->argsz < sizeof *asked || !request.descriptors.empty()) return EINVAL;
   irq_info info = *asked;
-  return interrupts::describe(info) ? succeed(request, bytes_of(info)) : EINVAL;
+  return function_->signals().describe(info) ? succeed(request, bytes_of(info)) : EINVAL;
 }
 
 int session::handle_set_irqs(message& request) {

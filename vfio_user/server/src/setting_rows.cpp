@@ -197,6 +197,8 @@ constexpr setting_row rows[] = {
      [](settings& s, text t) { return take_number(s.model.command_interface, t); }},
     {"x-device-id", "PCI device ID, 0 (that of the variant); for tests",
      [](settings& s, text t) { return take_number(s.configuration.device_id, t); }},
+    {"x-msix", "off: no capability MSI-X, so that drivers use INTx; for tests",
+     [](settings& s, text t) { return take_switch(s.configuration.msix, t); }},
     {"x-prefetch", "on: send queues are read ahead, as cards may",
      [](settings& s, text t) { return take_switch(s.model.prefetch, t); }},
     {"x-without", "capabilities that the card shall lack, with commas between them; for tests",
