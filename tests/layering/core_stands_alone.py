@@ -7,9 +7,8 @@ kinds, or for N of them:
 The core's libraries, every public template, a user of co_await and a port that does nothing, linked
 by ld -r: no undefined symbol but the four memory functions; no constructors before main, no
 thread-local storage. The core sees no header of a face and needs none of their symbols; the same
-holds of core and faces together. g++ for release compiles source by source, as the preset host
-does, so that its objects come out of the compiler cache; the others compile the sources of a folder
-as one."""
+holds of core and faces together. The sources of a folder are compiled as one: source by source this
+takes several times as long."""
 import argparse
 import os
 import pathlib
@@ -160,8 +159,6 @@ def check(root, folder, kind):
             for library in libraries
             for s in sorted(pathlib.Path(root, library, "src").rglob("*.cpp"))
         ]
-        if (compiler, build) == ("g++", "release"):
-            return sources, len(sources)
         return folder_by_folder(sources, folder, name), len(sources)
 
     core, count_of_core = sources_of(toolchain.CORE, "core")
