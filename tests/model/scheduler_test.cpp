@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The order in which scheduled functions run, and those that are taken out again.
-#include <memory>
+// The order in which scheduled items run, the removal of items, and the list of pending ones.
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -13,98 +14,112 @@
 namespace freehca::model::test {
 namespace {
 
-class scheduled : public ::testing::Test {
+class scheduled : public ::testing::Test, private work_receiver {
  protected:
-  scheduler::work says(const char* what) {
-    return [this, what] { said += what; };
+  /// Adds `letter` to the text. Then schedules an item that adds `next`, unless that is 0.
+  static work_item letter(char letter, char next = 0) {
+    return {.number = static_cast<unsigned char>(letter),
+            .value = static_cast<unsigned char>(next)};
+  }
+  void run_item(work_item& what) override {
+    text += static_cast<char>(what.number);
+    if (what.value != 0) work.soon(letter(static_cast<char>(what.value)));
   }
 
   test_host host;
   work_account account;
-  scheduler work{host, account};
-  std::string said;
+  scheduler items{host, account};
+  work_source work{items, "test", *this};
+  std::string text;
 };
 
-TEST_F(scheduled, functions_run_in_order_of_time_and_then_of_scheduling) {
-  work.soon(says("a"));
-  work.after(0, says("b"));
-  work.arrived(1, says("c"));
-  work.after(1000, says("e"));
-  work.soon(says("d"));
-  work.run_due();
-  EXPECT_EQ(said, "abcd");
+TEST_F(scheduled, items_run_in_order_of_time_and_then_of_scheduling) {
+  work.soon(letter('a'));
+  work.after(0, letter('b'));
+  work.arrived(1, letter('c'));
+  work.after(1000, letter('e'));
+  work.soon(letter('d'));
+  items.run_due();
+  EXPECT_EQ(text, "abcd");
   host.clock += 1000;
-  work.soon(says("f"));
-  work.run_due();
-  EXPECT_EQ(said, "abcdef");
+  work.soon(letter('f'));
+  items.run_due();
+  EXPECT_EQ(text, "abcdef");
 }
 
-TEST_F(scheduled, one_that_was_cancelled_does_not_run) {
-  work.soon(says("a"));
-  scheduler::ticket soon = work.soon(says("b"));
-  scheduler::ticket later = work.after(10, says("c"));
-  work.soon(says("d"));
-  EXPECT_EQ(work.backlog(), 3u);
+TEST_F(scheduled, a_cancelled_item_does_not_run) {
+  work.soon(letter('a'));
+  scheduler::ticket soon = work.soon(letter('b'));
+  scheduler::ticket later = work.after(10, letter('c'));
+  work.soon(letter('d'));
+  EXPECT_EQ(items.backlog(), 3u);
   work.cancel(soon);
   work.cancel(later);
   EXPECT_FALSE(soon);
-  EXPECT_EQ(work.backlog(), 2u);
+  EXPECT_EQ(items.backlog(), 2u);
   host.clock += 10;
-  work.run_due();
-  EXPECT_EQ(said, "ad");
-  EXPECT_EQ(work.backlog(), 0u);
+  items.run_due();
+  EXPECT_EQ(text, "ad");
+  EXPECT_EQ(items.backlog(), 0u);
 }
 
-TEST_F(scheduled, what_a_function_schedules_runs_behind_what_waits) {
-  work.soon([this] {
-    said += "a";
-    work.soon(says("c"));
-  });
-  work.soon(says("b"));
-  work.run_due();
-  EXPECT_EQ(said, "abc");
+TEST_F(scheduled, an_item_of_another_item_runs_behind_those_that_wait) {
+  work.soon(letter('a', 'c'));
+  work.soon(letter('b'));
+  items.run_due();
+  EXPECT_EQ(text, "abc");
 }
 
 TEST_F(scheduled, a_long_line_keeps_its_order) {
-  unsigned next = 0, wrong = 0;
-  for (unsigned i = 0; i < 1000; ++i)
-    work.soon([&, i] {
-      if (next++ != i) ++wrong;
-    });
-  while (next < 1000) work.run_due();
-  EXPECT_EQ(wrong, 0u);
+  std::string expected;
+  for (unsigned i = 0; i < 1000; ++i) {
+    expected += static_cast<char>('a' + i % 26);
+    work.soon(letter(expected.back()));
+  }
+  for (unsigned turn = 0; turn < 1000 && text.size() < expected.size(); ++turn) items.run_due();
+  EXPECT_EQ(text, expected);
 }
 
-/// Counts those of its kind that live.
-struct counted {
-  explicit counted(unsigned& count) : living(&count) { ++*living; }
-  counted(const counted& other) : living(other.living) { ++*living; }
-  ~counted() { --*living; }
-  unsigned* living;
-  char more[64] = {};
-};
+TEST_F(scheduled, each_receiver_runs_its_own_items) {
+  struct other_part final : model::work_receiver {
+    void run_item(work_item& what) override { bytes.push_back(what.bytes); }
+    std::vector<std::vector<std::byte>> bytes;
+  } part;
+  const work_source other{items, "other", part};
+  const std::vector<std::byte> packet(3000, std::byte{7});
+  other.soon(1, {.bytes = packet});
+  work.soon(letter('a'));
+  items.run_due();
+  EXPECT_EQ(text, "a");
+  ASSERT_EQ(part.bytes.size(), 1u);
+  EXPECT_EQ(part.bytes[0], packet);
+}
 
-TEST_F(scheduled, what_functions_capture_ends_with_them) {
-  unsigned living = 0;
-  const auto large = [c = counted(living)] { EXPECT_GT(*c.living, 0u); };
-  auto small = [c = std::make_unique<counted>(living)]() mutable { c.reset(); };
-  EXPECT_EQ(living, 2u);
-  work.soon(large);
-  work.soon(large);
-  scheduler::ticket gone = work.soon(large);
-  EXPECT_EQ(living, 5u);
+using listed = std::tuple<std::string, std::uint64_t, std::uint32_t>;
+
+TEST_F(scheduled, pending_items_are_listed_by_share_and_time) {
+  const auto pending = [this] {
+    std::vector<listed> all;
+    items.each_pending([&all](const std::string& part, std::uint64_t due, const work_item& what) {
+      all.emplace_back(part, due, what.number);
+    });
+    return all;
+  };
+  EXPECT_TRUE(pending().empty());
+  const std::uint64_t now = host.clock;
+  work.after(20, letter('c'));
+  work.soon(2, letter('d'));
+  work.soon(letter('b'));
+  work.at(now - 1, letter('a'));
+  scheduler::ticket gone = work.after(5, letter('x'));
   work.cancel(gone);
-  EXPECT_EQ(living, 4u);
-  work.run_due();
-  EXPECT_EQ(living, 2u);
-  work.soon(large);
-  work.clear();
-  work.run_due();
-  EXPECT_EQ(living, 2u);
-  task moved(std::move(small));
-  task other = std::move(moved);
-  other();
-  EXPECT_EQ(living, 1u);
+  const std::vector<listed> expected{
+      {"test", now - 1, 'a'}, {"test", now, 'b'}, {"test", now + 20, 'c'}, {"test", now, 'd'}};
+  EXPECT_EQ(pending(), expected);
+  items.clear();
+  EXPECT_TRUE(pending().empty());
+  items.run_due();
+  EXPECT_EQ(text, "");
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ class subnet_administration : public testing::Test {
   scheduler work{host, account};
   subnet_topology subnet;
   std::vector<mad_packet> sent;
-  subnet_administrator administrator{work, subnet,
+  subnet_administrator administrator{work, "test", subnet,
                                      [this](const mad_packet& m) { sent.push_back(m); }};
 };
 

@@ -3,6 +3,7 @@
 #include "basis/scheduler.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace freehca::model {
@@ -48,11 +49,19 @@ std::optional<scheduler::reason> scheduler::queue::remove(place where) {
   return found != later.end() ? later.extract(found).mapped().why : at_once.remove(where);
 }
 
-scheduler::ticket scheduler::add(std::uint64_t due, work what, reason why, unsigned share) {
+std::uint16_t scheduler::add_receiver(std::string name, work_receiver& part) {
+  assert(std::none_of(receivers_.begin(), receivers_.end(),
+                      [&name](const receiver& r) { return r.name == name; }));
+  receivers_.push_back({std::move(name), &part});
+  return static_cast<std::uint16_t>(receivers_.size() - 1);
+}
+
+scheduler::ticket scheduler::add(std::uint64_t due, std::uint16_t part, work_item&& what,
+                                 reason why, unsigned share) {
   if (halted_) return {};
   ++count(why);
   const ticket t{due, next_sequence_++, share};
-  pending_[share].add({t.due, t.sequence}, {std::move(what), why});
+  pending_[share].add({t.due, t.sequence}, {std::move(what), part, why});
   arm();
   return t;
 }
@@ -115,7 +124,7 @@ void scheduler::run_due() {
     --count(first.why);
     account_.begin_slice();
     account_.charge(work_account::function);
-    first.what();
+    receivers_[first.receiver].part->run_item(first.what);
     used_[*next] += account_.in_slice();
   }
   share_ = 0;

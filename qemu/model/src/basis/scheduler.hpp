@@ -11,27 +11,28 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <freehca/model/environment.hpp>
 
-#include "basis/task.hpp"
 #include "basis/work_account.hpp"
+#include "basis/work_item.hpp"
 
 namespace freehca::model {
 
-/// All work that the adapter does by itself: functions due at a time, run in order of time and, at
-/// the same time, of scheduling. Never runs anything from inside at(): only from run_due().
+/// All work that the adapter does by itself: items that are due at a time. They run in the order of
+/// their times. Items of the same time run in the order in which they were scheduled. Only
+/// run_due() runs items. Parts of the adapter schedule items by a work_source.
 ///
-/// A turn is bounded by what its functions cost (work_account), and shared: each port has a share
-/// of its own, and so has the adapter (commands). While more than one has work due, none gets a
-/// slice ahead of another. What a function schedules belongs to the same share unless a port is
+/// A turn is bounded by what its items cost (work_account). Each port has a share of the turn, and
+/// so has the adapter, for commands. While several shares have work due, none of them gets a slice
+/// ahead of another. An item that another item schedules belongs to the same share unless a port is
 /// named.
 class scheduler {
  public:
-  using work = task;
-  /// Names a scheduled function for cancel(); value-initialised: none.
+  /// Names a scheduled item for cancel(). Value-initialised, it names none.
   struct ticket {
     std::uint64_t due = 0, sequence = 0;
     unsigned share = 0;
@@ -43,33 +44,19 @@ class scheduler {
 
   std::uint64_t now() { return environment_.now(); }
   work_account& account() { return account_; }
-  ticket at(std::uint64_t due, work what) {
-    return add(due, std::move(what), reason::time, share_);
-  }
-  ticket soon(work what) { return add(at_once(), std::move(what), reason::inside, share_); }
-  /// The same, of the share of port `port` (1-based; any other number: the adapter's).
-  ticket soon(unsigned port, work what) {
-    return add(at_once(), std::move(what), reason::inside, share_of(port));
-  }
-  /// The same, for what a cable has brought.
-  ticket arrived(unsigned port, work what) {
-    return add(at_once(), std::move(what), reason::arrival, share_of(port));
-  }
   /// The sum, or environment::never: a fault's time may be as long as its type holds.
   static std::uint64_t later(std::uint64_t time, std::uint64_t nanoseconds) {
     return nanoseconds < environment::never - time ? time + nanoseconds : environment::never;
   }
-  ticket after(std::uint64_t nanoseconds, work what) {
-    return at(later(now(), nanoseconds), std::move(what));
-  }
   void cancel(ticket& t);
 
-  /// Functions that soon() and arrived() were given and that have not run, and what is set aside.
+  /// The number of pending items that work_source::soon() and arrived() scheduled, and of packets
+  /// that are set aside.
   std::size_t backlog() const { return count(reason::inside) + count(reason::arrival) + aside_; }
   std::size_t aside() const { return aside_; }
-  /// Those of arrived() alone, and what is set aside.
+  /// The same without the items of soon().
   std::size_t arrivals() const { return count(reason::arrival) + aside_; }
-  /// Somebody keeps packets in a queue of his own, one more or one less.
+  /// Counts the packets that parts of the adapter keep in queues of their own.
   void set_aside() { ++aside_; }
   void taken_up(std::size_t packets = 1) { aside_ -= packets; }
 
@@ -95,22 +82,45 @@ class scheduler {
   /// Forgets everything, and takes nothing more until clear().
   void halt();
 
+  /// Calls f(receiver name, due, item) for each pending item, in the order of the shares and, within
+  /// a share, of the times.
+  template <class F>
+  void each_pending(F f) const {
+    for (const queue& q : pending_) {
+      auto timed = q.later.begin();
+      q.at_once.each([&](const place& where, const entry& e) {
+        for (; timed != q.later.end() && timed->first < where; ++timed)
+          f(name_of(timed->second), timed->first.first, timed->second.what);
+        f(name_of(e), where.first, e.what);
+      });
+      for (; timed != q.later.end(); ++timed)
+        f(name_of(timed->second), timed->first.first, timed->second.what);
+    }
+  }
+
   std::uint64_t turns() const { return turns_; }
   /// Those that ended with work still due.
   std::uint64_t turns_cut() const { return turns_cut_; }
 
  private:
+  friend class work_source;
+
   static constexpr unsigned shares = 3;  ///< the adapter, port 1, port 2
   enum class reason : std::uint8_t { time, inside, arrival };
   struct entry {
-    work what;
+    work_item what;
+    std::uint16_t receiver;  ///< index in receivers_
     reason why;
   };
-  /// When a function is due, and the number that orders those of one time.
+  struct receiver {
+    std::string name;
+    work_receiver* part;
+  };
+  /// The time at which an item is due, and the number that orders the items of one time.
   using place = std::pair<std::uint64_t, std::uint64_t>;
   static constexpr place nowhere{environment::never, ~std::uint64_t{0}};
 
-  /// Of soon() and arrived(), in the order of their places: the clock never goes back.
+  /// The items of soon() and arrived(), in the order of their places: the clock never goes back.
   class line {
    public:
     bool empty() const { return first_ == all_.size(); }
@@ -119,18 +129,23 @@ class scheduler {
     void add(place where, entry what) { all_.push_back({where, std::move(what)}); }
     entry take_first();
     std::optional<reason> remove(place where);
+    template <class F>
+    void each(F f) const {
+      for (std::size_t i = first_; i < all_.size(); ++i) f(all_[i].where, all_[i].what);
+    }
 
    private:
     struct item {
       place where;
       entry what;
     };
-    /// The memory of those that have gone is used again. So a line that is never long takes none.
+    /// The memory of items that have run is used again, so a line that is never long allocates
+    /// nothing.
     std::vector<item> all_;
     std::size_t first_ = 0;
   };
 
-  /// The functions of a share.
+  /// The items of a share.
   struct queue {
     std::map<place, entry> later;
     line at_once;
@@ -141,14 +156,17 @@ class scheduler {
     }
     entry take_first();
     void add(place where, entry what);
-    /// The reason of the function that was taken out, if it was there.
+    /// Returns the reason of the item that was removed, if it was there.
     std::optional<reason> remove(place where);
   };
 
   /// The clock is read once for all that follows from what is due.
   std::uint64_t at_once() { return running_ ? until_ : now(); }
   static unsigned share_of(unsigned port) { return port < shares ? port : 0; }
-  ticket add(std::uint64_t due, work what, reason why, unsigned share);
+  std::uint16_t add_receiver(std::string name, work_receiver& part);
+  const std::string& name_of(const entry& e) const { return receivers_[e.receiver].name; }
+  ticket add(std::uint64_t due, std::uint16_t receiver, work_item&& what, reason why,
+             unsigned share);
   std::size_t& count(reason why) { return counts_[static_cast<std::size_t>(why)]; }
   std::size_t count(reason why) const { return counts_[static_cast<std::size_t>(why)]; }
   /// When the first of all is due.
@@ -161,9 +179,10 @@ class scheduler {
 
   environment& environment_;
   work_account& account_;
+  std::vector<receiver> receivers_;
   std::array<queue, shares> pending_;
   std::array<work_account::units, shares> used_{};  ///< in the turn at hand
-  unsigned share_ = 0;                              ///< of the function that runs
+  unsigned share_ = 0;                              ///< of the item that runs
   std::array<std::size_t, 3> counts_{};             ///< by reason
   std::size_t aside_ = 0;
   std::deque<std::function<bool()>> discarded_;
@@ -172,6 +191,46 @@ class scheduler {
   std::uint64_t turns_ = 0, turns_cut_ = 0;
   std::uint64_t until_ = 0;  ///< when the clock was read, while running
   bool running_ = false, halted_ = false, giving_back_ = false;
+};
+
+/// Schedules the items of one part of the adapter. The part runs them as a work_receiver.
+class work_source {
+ public:
+  using ticket = scheduler::ticket;
+
+  /// `name` is unique in the adapter. It names the part where items are listed. Both objects
+  /// outlive this one, and `part` exists as long as items of it are pending.
+  work_source(scheduler& in, std::string name, work_receiver& part)
+      : scheduler_(in), receiver_(in.add_receiver(std::move(name), part)) {}
+
+  ticket at(std::uint64_t due, work_item what) const {
+    return add(due, std::move(what), reason::time, scheduler_.share_);
+  }
+  ticket after(std::uint64_t nanoseconds, work_item what) const {
+    return at(scheduler::later(scheduler_.now(), nanoseconds), std::move(what));
+  }
+  ticket soon(work_item what) const {
+    return add(scheduler_.at_once(), std::move(what), reason::inside, scheduler_.share_);
+  }
+  /// The item belongs to the share of port `port` (1-based). Any other number means the adapter's
+  /// share.
+  ticket soon(unsigned port, work_item what) const {
+    return add(scheduler_.at_once(), std::move(what), reason::inside, scheduler::share_of(port));
+  }
+  /// The same for data that came by a cable.
+  ticket arrived(unsigned port, work_item what) const {
+    return add(scheduler_.at_once(), std::move(what), reason::arrival, scheduler::share_of(port));
+  }
+  void cancel(ticket& t) const { scheduler_.cancel(t); }
+
+ private:
+  using reason = scheduler::reason;
+  ticket add(std::uint64_t due, work_item&& what, reason why, unsigned share) const {
+    return scheduler_.add(due, receiver_, std::move(what), why, share);
+  }
+
+  scheduler& scheduler_;
+  const std::uint16_t receiver_;
 };
 
 }  // namespace freehca::model

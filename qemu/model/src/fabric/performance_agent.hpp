@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <string>
+
 #include <freehca/layouts/pma.hpp>
 
 #include "fabric/mad_packet.hpp"
@@ -15,8 +17,10 @@ namespace freehca::model {
 /// PortSamplesControl and PortSamplesResult, PortCounters and PortCountersExtended.
 class performance_agent {
  public:
-  /// Both must outlive the agent.
-  performance_agent(managed_port& port, scheduler& work) : port_(port), sampler_(port, work) {}
+  /// `port` and `work` outlive the agent. `owner` names the owner of the agent where scheduled work
+  /// is listed.
+  performance_agent(managed_port& port, scheduler& work, const std::string& owner)
+      : port_(port), sampler_(port, work, owner) {}
 
   mad_result process(mad_buffer& mad);
   void clear() { sampler_.clear(); }

@@ -48,14 +48,14 @@ void port_sampler::set(const control& wanted) {
         settings_, i, element<&port_samples_control::counter_select, std::uint16_t>(wanted, i));
   status_ = sample_status::started;
   next_ = work_.after(settings_.get<&port_samples_control::sample_start>() * tick_ns,
-                      [this] { begin(); });
+                      {.kind = begin_interval});
 }
 
 void port_sampler::begin() {
   status_ = sample_status::running;
   for (unsigned i = 0; i < values_.size(); ++i) values_[i] = now_of(i);
   next_ = work_.after(settings_.get<&port_samples_control::sample_interval>() * tick_ns,
-                      [this] { end(); });
+                      {.kind = end_interval});
 }
 
 void port_sampler::end() {

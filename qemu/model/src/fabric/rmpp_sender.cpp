@@ -19,6 +19,7 @@ void rmpp_sender::start(const mad_packet& way, const image<sa_mad>& header,
   t.header = header;
   t.segments = std::max<std::uint64_t>(1, (payload.size() + segment_bytes - 1) / segment_bytes);
   t.payload = std::move(payload);
+  t.number = next_number_++;
   transfers_.emplace(k, std::move(t));
   send_window(k);
 }
@@ -29,20 +30,28 @@ void rmpp_sender::send_window(const key& k) {
   work_.cancel(t.again);
   while (t.sent < last) {
     send_segment(t, ++t.sent);
-    if (!work_.account().slice_over() || t.sent == last) continue;
-    t.again = work_.soon([this, k] {
-      transfers_.at(k).again = {};
-      send_window(k);
-    });
+    if (!account_.slice_over() || t.sent == last) continue;
+    t.again = work_.soon({.kind = next_slice, .value = t.number});
     return;
   }
-  t.again = work_.after(resend_after_ns, [this, k] {
-    transfer& late = transfers_.at(k);
-    late.again = {};
-    if (++late.tries == tries_at_most) return drop(k);
-    late.sent = late.acknowledged;
-    send_window(k);
+  t.again = work_.after(resend_after_ns, {.kind = resend, .value = t.number});
+}
+
+void rmpp_sender::run_item(work_item& what) {
+  const auto found = std::find_if(transfers_.begin(), transfers_.end(), [&what](const auto& each) {
+    return each.second.number == what.value;
   });
+  if (found == transfers_.end()) return;
+  const key k = found->first;
+  found->second.again = {};
+  if (what.kind == resend) nobody_acknowledged(k, found->second);
+  else send_window(k);
+}
+
+void rmpp_sender::nobody_acknowledged(const key& k, transfer& t) {
+  if (++t.tries == tries_at_most) return drop(k);
+  t.sent = t.acknowledged;
+  send_window(k);
 }
 
 void rmpp_sender::send_segment(const transfer& t, std::uint64_t number) {

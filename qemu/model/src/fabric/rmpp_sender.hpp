@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -19,10 +20,10 @@ namespace freehca::model {
 /// The sending side of the reliable multi-packet protocol (IBTA vol. 1, 13.6) for subnet
 /// administration: tables of records of any length, a window at a time, sent again when nobody
 /// acknowledges.
-class rmpp_sender {
+class rmpp_sender final : private work_receiver {
  public:
-  rmpp_sender(scheduler& work, std::function<void(const mad_packet&)> send)
-      : work_(work), send_(std::move(send)) {}
+  rmpp_sender(scheduler& in, const std::string& owner, std::function<void(const mad_packet&)> send)
+      : account_(in.account()), work_(in, owner + ", RMPP", *this), send_(std::move(send)) {}
 
   /// Sends `payload` under `header` (method, attribute and status filled in) as `way` says.
   void start(const mad_packet& way, const layouts::image<layouts::sa_mad>& header,
@@ -43,15 +44,22 @@ class rmpp_sender {
     std::vector<std::byte> payload;
     std::uint64_t segments = 1, acknowledged = 0, sent = 0, window_last = 1;
     unsigned tries = 0;
+    std::uint64_t number = 0;  ///< names the transfer where work is scheduled for it
     scheduler::ticket again;
   };
   void send_window(const key& k);
   void send_segment(const transfer& t, std::uint64_t number);
   void drop(const key& k);
+  void nobody_acknowledged(const key& k, transfer& t);
 
-  scheduler& work_;
+  enum work : std::uint8_t { next_slice, resend };  // value: the number of the transfer
+  void run_item(work_item& what) override;
+
+  work_account& account_;
+  work_source work_;
   std::function<void(const mad_packet&)> send_;
   std::map<key, transfer> transfers_;
+  std::uint64_t next_number_ = 0;
 };
 
 }  // namespace freehca::model

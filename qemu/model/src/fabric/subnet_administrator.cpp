@@ -41,14 +41,15 @@ bool is_request(mad_method m) {
 
 }  // namespace
 
-subnet_administrator::subnet_administrator(scheduler& work, const subnet_topology& subnet,
+subnet_administrator::subnet_administrator(scheduler& work, const std::string& owner,
+                                           const subnet_topology& subnet,
                                            std::function<void(const mad_packet&)> send)
     : subnet_(subnet),
       send_(std::move(send)),
       work_(work),
       multicast_(subnet),
       services_(work),
-      tables_(work, send_) {}
+      tables_(work, owner, send_) {}
 
 void subnet_administrator::link_changed() {
   tables_.clear();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "basis/scheduler.hpp"
@@ -50,7 +51,7 @@ class record_table {
 class subnet_administrator {
  public:
   /// `send` puts a packet on the link. All must outlive the object.
-  subnet_administrator(scheduler& work, const subnet_topology& subnet,
+  subnet_administrator(scheduler& work, const std::string& owner, const subnet_topology& subnet,
                        std::function<void(const mad_packet&)> send);
 
   /// A MAD of class 3 has come to QP1.

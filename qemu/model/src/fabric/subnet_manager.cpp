@@ -3,6 +3,7 @@
 #include "fabric/subnet_manager.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace freehca::model {
@@ -20,10 +21,15 @@ constexpr unsigned subnet_timeout = 18;
 // no source: chosen; what a manager's node adds to the adapter's GUID
 constexpr std::uint64_t guid_distance = 0x10000;
 
+std::string name_of_port(unsigned port) {
+  return "subnet manager of port " + std::to_string(port);
+}
+
 }  // namespace
 
 subnet_manager::subnet_manager(adapter& a, unsigned port, std::function<void(packet)> to_port)
     : a_(a),
+      work_(a.work, name_of_port(port), *this),
       to_port_(std::move(to_port)),
       manager_lid_(a.how.sm_lid[port - 1]),
       managed_lid_(a.how.lid[port - 1]),
@@ -33,8 +39,9 @@ subnet_manager::subnet_manager(adapter& a, unsigned port, std::function<void(pac
               port_capability::system_image_guid | port_capability::extended_speeds |
               port_capability::client_reregistration)),
       own_agent_(own_port_, node_, nullptr),
-      own_counters_(own_port_, a.work),
-      administrator_(a.work, topology_, [this](const mad_packet& m) { send(m); }) {
+      own_counters_(own_port_, a.work, name_of_port(port)),
+      administrator_(a.work, name_of_port(port), topology_,
+                     [this](const mad_packet& m) { send(m); }) {
   node_.node_guid = a.how.node_guid + guid_distance * port;
   node_.system_image_guid = node_.node_guid + 3;
   node_.device_id = 0x1003;
@@ -222,7 +229,7 @@ void subnet_manager::send_request() {
   waiting_ = true;
   ++tries_;
   a_.work.cancel(timer_);
-  timer_ = a_.work.after(answer_within_ns, [this] { timed_out(); });
+  timer_ = work_.after(answer_within_ns, {.kind = no_answer});
   mad_packet m;
   m.slid = m.dlid = permissive_lid;
   m.virtual_lane = management_lane;
@@ -230,15 +237,17 @@ void subnet_manager::send_request() {
   send(m);
 }
 
-void subnet_manager::timed_out() {
+void subnet_manager::run_item(work_item& what) {
   timer_ = {};
+  if (what.kind == no_answer) timed_out();
+  else sweep();
+}
+
+void subnet_manager::timed_out() {
   if (tries_ < tries_at_most) return send_request();
   waiting_ = false;
   step_ = step::done;
-  timer_ = a_.work.after(pause_ns, [this] {
-    timer_ = {};
-    sweep();
-  });
+  timer_ = work_.after(pause_ns, {.kind = begin_sweep});
 }
 
 }  // namespace freehca::model

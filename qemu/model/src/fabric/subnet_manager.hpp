@@ -20,7 +20,7 @@ namespace freehca::model {
 /// manages the port by subnet management packets alone, as a manager on a real fabric does, and
 /// answers queries to subnet administration. It sweeps when the link comes up and when a trap tells
 /// of a change; it does not poll.
-class subnet_manager final : public link_peer {
+class subnet_manager final : public link_peer, private work_receiver {
  public:
   /// `to_port` takes a packet for the port, which hears it later: receive() itself sends answers.
   subnet_manager(adapter& a, unsigned port, std::function<void(packet)> to_port);
@@ -62,7 +62,11 @@ class subnet_manager final : public link_peer {
   void repress(const mad_packet& trap);
   void send(const mad_packet& m);
 
+  enum work : std::uint8_t { no_answer, begin_sweep };
+  void run_item(work_item& what) override;
+
   adapter& a_;
+  work_source work_;
   std::function<void(packet)> to_port_;
   const std::uint16_t manager_lid_, managed_lid_;
   node_identity node_;

@@ -31,8 +31,7 @@ void trap_sender::send(std::uint64_t transaction_id) {
     pending_.erase(found);
     return;
   }
-  found->second.again =
-      work_.after(repeat_after_ns, [this, transaction_id] { send(transaction_id); });
+  found->second.again = work_.after(repeat_after_ns, {.kind = repeat, .value = transaction_id});
   send_(found->second.mad);
 }
 

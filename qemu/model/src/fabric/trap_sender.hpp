@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 
 #include <freehca/layouts/notice.hpp>
 
@@ -15,11 +16,11 @@ namespace freehca::model {
 
 /// Sends notices to the subnet manager until it says that it has heard (IBTA vol. 1, 13.4.9,
 /// 14.3.6).
-class trap_sender {
+class trap_sender final : private work_receiver {
  public:
   /// `send` puts a trap on its way; it is called from the scheduler and from raise().
-  trap_sender(scheduler& work, std::function<void(const mad_buffer&)> send)
-      : work_(work), send_(std::move(send)) {}
+  trap_sender(scheduler& in, const std::string& owner, std::function<void(const mad_buffer&)> send)
+      : work_(in, owner + ", traps", *this), send_(std::move(send)) {}
 
   template <class N>
   void raise(const layouts::image<N>& notice) {
@@ -42,7 +43,10 @@ class trap_sender {
   void raise_bytes(const std::byte* notice);
   void send(std::uint64_t transaction_id);
 
-  scheduler& work_;
+  enum work : std::uint8_t { repeat };  // value: the transaction ID
+  void run_item(work_item& what) override { send(what.value); }
+
+  work_source work_;
   std::function<void(const mad_buffer&)> send_;
   std::map<std::uint64_t, pending> pending_;
   std::uint64_t next_transaction_ = 1;

@@ -23,7 +23,8 @@ using layouts::hcr;
 
 static constexpr std::uint32_t status_word = layouts::bar0::hcr_status - layouts::bar0::hcr;
 
-command_engine::command_engine(adapter& a, const firmware& f) : a_(a), firmware_(f) {
+command_engine::command_engine(adapter& a, const firmware& f)
+    : a_(a), work_(a.work, "command register", *this), firmware_(f) {
   a.counters.add("commands", commands_);
   a.counters.add("commands_failed", failed_);
   a.counters.add("commands_in_flight", [this] { return in_flight_.size(); });
@@ -80,9 +81,25 @@ void command_engine::write_word(std::uint32_t offset, std::uint32_t value) {
   reaches_memory_ = a_.surroundings.bus_master();
   const std::uint64_t acceptance = a_.times.acceptance();
   if (acceptance == 0) return start();
-  a_.work.after(acceptance, [this, generation = generation_] {
-    if (generation == generation_) start();
-  });
+  work_.after(acceptance, item(accept));
+}
+
+void command_engine::run_item(work_item& what) {
+  if (what.generation != generation_) return;
+  if (what.kind == accept) return start();
+  const auto which = std::find_if(in_flight_.begin(), in_flight_.end(),
+                                  [&what](const flight& f) { return f.number == what.number; });
+  if (which == in_flight_.end()) return;
+  switch (what.kind) {
+    case end_of_latency:
+      return finish(which);
+    case end_of_wait:
+      finish_now(which);
+      if (what.generation == generation_) pass_on();
+      return;
+    default:
+      return continue_command(which);
+  }
 }
 
 /// Accepts the command that stands in the register, if there is room for it.
@@ -111,14 +128,13 @@ void command_engine::start() {
   if (c.event) register_.set<&hcr::go>(false);
 
   f.takes = a_.times.command();
-  const auto where = in_flight_.insert(in_flight_.end(), f);
+  f.number = next_number_++;
+  in_flight_.push_back(f);
   std::uint64_t begins = a_.work.now();
   if (!a_.how.faults.commands_side_by_side) begins = std::max(begins, last_due_);
   const std::uint64_t due = scheduler::later(begins, f.takes);
   last_due_ = due;
-  a_.work.at(due, [this, where, generation = generation_] {
-    if (generation == generation_) finish(where);
-  });
+  work_.at(due, item(end_of_latency, f.number));
 }
 
 void command_engine::finish(std::list<flight>::iterator which) {
@@ -136,11 +152,7 @@ void command_engine::pass_on() {
     return;
   }
   next->next = false;
-  a_.work.after(next->takes, [this, next, generation = generation_] {
-    if (generation != generation_) return;
-    finish_now(next);
-    if (generation == generation_) pass_on();
-  });
+  work_.after(next->takes, item(end_of_wait, next->number));
 }
 
 void command_engine::finish_now(std::list<flight>::iterator which) {
@@ -197,23 +209,25 @@ void command_engine::end(std::list<flight>::iterator which) {
 }
 
 void command_engine::go_on(std::list<flight>::iterator which) {
-  a_.work.soon(0, [this, which, generation = generation_] {
-    if (generation != generation_) return;
-    auto rest = std::move(which->what.rest);
-    a_.rules.take_reason();
-    begin_judging(*which);
-    a_.regions->forget_entries();
-    const std::optional<command_status> s = which->era == firmware_.era() ? rest() : swept_away();
-    end_judging();
-    if (generation != generation_) return;
-    if (s) {
-      ended(which, *s);
-      if (generation == generation_) pass_on();
-      return;
-    }
-    which->what.rest = std::move(rest);
-    go_on(which);
-  });
+  work_.soon(0, item(next_slice, which->number));
+}
+
+void command_engine::continue_command(std::list<flight>::iterator which) {
+  const std::uint64_t generation = generation_;
+  auto rest = std::move(which->what.rest);
+  a_.rules.take_reason();
+  begin_judging(*which);
+  a_.regions->forget_entries();
+  const std::optional<command_status> s = which->era == firmware_.era() ? rest() : swept_away();
+  end_judging();
+  if (generation != generation_) return;
+  if (s) {
+    ended(which, *s);
+    if (generation == generation_) pass_on();
+    return;
+  }
+  which->what.rest = std::move(rest);
+  go_on(which);
 }
 
 void command_engine::begin_judging(const flight& f) {

@@ -20,7 +20,7 @@ class firmware;
 /// The host command register: takes commands, runs them after their latency, reports how they
 /// ended. Polled commands leave GO set until status and immediate output stand in the register;
 /// with the E bit GO drops when the command is accepted, and the end is told by an event.
-class command_engine {
+class command_engine final : private work_receiver {
  public:
   command_engine(adapter& a, const firmware& f);
 
@@ -52,9 +52,10 @@ class command_engine {
     bool reaches_memory = true;  ///< bus mastering was on when the command was posted
     command_verdict verdict;
     bool held = false;
-    std::uint64_t era = 0;    ///< of the firmware, when the command began
-    bool next = false;        ///< it waits for one that is run in slices
-    std::uint64_t takes = 0;  ///< its latency
+    std::uint64_t era = 0;     ///< of the firmware, when the command began
+    bool next = false;         ///< it waits for one that is run in slices
+    std::uint64_t takes = 0;   ///< its latency
+    std::uint32_t number = 0;  ///< names the command where work is scheduled for it
   };
 
   void start();
@@ -74,12 +75,22 @@ class command_engine {
   void pass_on();
   void ended(std::list<flight>::iterator which, layouts::command_status s);
   void report(const command& c, layouts::command_status s);
+  void continue_command(std::list<flight>::iterator which);
+
+  // Of all kinds, generation: generation_. Of all but the first, number: the command.
+  enum work : std::uint8_t { accept, end_of_latency, end_of_wait, next_slice };
+  void run_item(work_item& what) override;
+  work_item item(work kind, std::uint32_t number = 0) const {
+    return {.kind = kind, .number = number, .generation = generation_};
+  }
 
   adapter& a_;
+  work_source work_;
   const firmware& firmware_;
   layouts::image<layouts::hcr> register_;
   command_judge judge_;
   std::list<flight> in_flight_;
+  std::uint32_t next_number_ = 0;
   bool stopped_ = false;
   std::optional<bool> toggle_;  ///< T of the last command since the reset
   bool waiting_ = false;        ///< a command stands in the register and does not fit yet

@@ -38,7 +38,10 @@ std::uint16_t blocks_of(std::size_t bytes) {
 }  // namespace
 
 cable::cable(adapter& a, infiniband_port& end, unsigned number)
-    : a_(a), port_(end), number_(number) {
+    : a_(a),
+      work_(a.work, "cable of port " + std::to_string(number), *this),
+      port_(end),
+      number_(number) {
   const std::string name = "port" + std::to_string(number);
   a.counters.add(name + "_bad_vcrc", bad_vcrc_);
   a.counters.add(name + "_bad_icrc", bad_icrc_);
@@ -62,7 +65,7 @@ void cable::send_packet(std::vector<std::byte> bytes) {
   if (what.lost) return;
   if (what.held_back) {
     held_back_ = std::move(bytes);
-    release_ = a_.work.after(held_back_ns, [this] { release_held_back(); });
+    release_ = work_.after(held_back_ns, {.kind = release});
     return;
   }
   if (what.twice) send(bytes);
@@ -101,7 +104,7 @@ void cable::transmitter(bool on) {
   // There may be room again that nobody has heard of: an adapter that has failed hears nothing.
   full_ = false;
   signal();
-  if (!beat_) beat_ = a_.work.after(beat_ns, [this] { beat(); });
+  if (!beat_) beat_ = work_.after(beat_ns, {.kind = beat_due});
 }
 
 bool cable::ready() {
@@ -121,9 +124,24 @@ void cable::plug(bool plugged) {
   drop_waiting();
   if (on_) tell(link_packet_op::no_signal, 0);
   plugged_ = false;
-  a_.work.soon(number_, [this] {
-    if (!plugged_) lost();
-  });
+  work_.soon(number_, {.kind = unplugged});
+}
+
+void cable::run_item(work_item& what) {
+  switch (what.kind) {
+    case arrival_of_bytes:
+      if (!plugged_ || !on_) return;
+      if (what.bytes.size() == link_packet::bytes) return link_packet_arrived(what.bytes);
+      return packet_arrived(std::move(what.bytes));
+    case beat_due:
+      return beat();
+    case release:
+      return release_held_back();
+    case send_on:
+      return send_all_waiting();
+    default:
+      if (!plugged_) lost();
+  }
 }
 
 packet_buffers& cable::buffers() {
@@ -132,13 +150,9 @@ packet_buffers& cable::buffers() {
 
 void cable::arrived(std::span<const std::byte> bytes) {
   if (!plugged_ || !on_) return;
-  // Later: what a packet brings about can interrupt the host and unplug the adapter, and whoever
-  // has brought the packet is still at work with the cable.
-  a_.work.arrived(number_, [this, kept = buffers().take(bytes)]() mutable {
-    if (!plugged_ || !on_) return;
-    if (kept.size() == link_packet::bytes) link_packet_arrived(kept);
-    else packet_arrived(std::move(kept));
-  });
+  // The effects of a packet can interrupt the host and unplug the adapter, while the caller still
+  // works with the cable. The packet is therefore taken later.
+  work_.arrived(number_, {.kind = arrival_of_bytes, .bytes = buffers().take(bytes)});
 }
 
 void cable::packet_arrived(std::vector<std::byte>&& bytes) {
@@ -210,7 +224,7 @@ void cable::lost() {
 }
 
 void cable::beat() {
-  beat_ = a_.work.after(beat_ns, [this] { beat(); });
+  beat_ = work_.after(beat_ns, {.kind = beat_due});
   if (partner_ != partner::absent && a_.work.now() - heard_at_ > cable_silence_ns) lost();
   signal();
 }
@@ -259,7 +273,7 @@ void cable::send(std::vector<std::byte> bytes) {
 bool cable::send_waiting(std::deque<std::vector<std::byte>>& packets) {
   for (; !packets.empty(); packets.pop_front()) {
     if (a_.account.slice_over()) {
-      a_.work.soon(number_, [this] { send_all_waiting(); });
+      work_.soon(number_, {.kind = send_on});
       return false;
     }
     a_.account.charge(work_account::packet);

@@ -35,7 +35,7 @@ inline constexpr std::uint64_t cable_silence_ns = 10'000'000'000;
 /// Flow control is told but not obeyed: the lane's buffers are the queue before link_send, which
 /// never loses. While that is full, senders that use the port wait. Lane 15 has no flow control and
 /// goes before all others (IBTA vol. 1, 7.6.9).
-class cable final : public link_peer {
+class cable final : public link_peer, private work_receiver {
  public:
   cable(adapter& a, infiniband_port& end, unsigned number);
 
@@ -77,7 +77,11 @@ class cable final : public link_peer {
   void drop_waiting();
   void count_error(std::uint64_t& kind);
 
+  enum work : std::uint8_t { arrival_of_bytes, beat_due, release, unplugged, send_on };
+  void run_item(work_item& what) override;
+
   adapter& a_;
+  work_source work_;
   infiniband_port& port_;
   const unsigned number_;
   bool plugged_ = true, on_ = false, up_ = false;

@@ -24,7 +24,12 @@ constexpr std::uint64_t queue_bytes_most = 65536;
 
 ethernet_cable::ethernet_cable(adapter& a, ethernet_counters& counters,
                                const ethernet_settings& told, unsigned number)
-    : a_(a), counters_(counters), told_(told), number_(number), waiting_(told.classes) {
+    : a_(a),
+      work_(a.work, "Ethernet cable of port " + std::to_string(number), *this),
+      counters_(counters),
+      told_(told),
+      number_(number),
+      waiting_(told.classes) {
   const std::string port = "port" + std::to_string(number);
   faults_.count_in(a.counters, port);
   a.counters.add(port + "_frames_held_to_rate", held_to_rate_);
@@ -51,7 +56,7 @@ void ethernet_cable::send(std::vector<std::byte> bytes, unsigned traffic_class) 
   if (what.held_back) {
     held_back_ = std::move(bytes);
     held_back_class_ = traffic_class;
-    release_ = a_.work.after(held_back_ns, [this] { release_held_back(); });
+    release_ = work_.after(held_back_ns, {.kind = release});
     return;
   }
   if (what.twice) queue(bytes, traffic_class);
@@ -88,7 +93,13 @@ void ethernet_cable::wait_for_rate() {
   const std::uint64_t now = a_.work.now();
   a_.work.cancel(rate_);
   if (full_ || waiting_.empty()) return;
-  rate_ = a_.work.after(std::max(waiting_.due(), now) - now, [this] { send_waiting(); });
+  rate_ = work_.after(std::max(waiting_.due(), now) - now, {.kind = rate_allows});
+}
+
+void ethernet_cable::run_item(work_item& what) {
+  if (what.kind == release) return release_held_back();
+  if (what.kind == go_on) go_on_ = {};
+  send_waiting();
 }
 
 /// Behind the cable there may be room for many frames at once, more than wait here. Who sends has
@@ -115,10 +126,7 @@ void ethernet_cable::send_waiting() {
   if (room) a_.above_ports->port_has_room(number_);
   if (goes_on) {
     a_.work.cancel(rate_);
-    go_on_ = a_.work.soon(number_, [this] {
-      go_on_ = {};
-      send_waiting();
-    });
+    go_on_ = work_.soon(number_, {.kind = go_on});
   } else {
     wait_for_rate();
   }

@@ -18,7 +18,7 @@ namespace freehca::model {
 /// The sending half of an Ethernet port's cable. Unlike a cable of InfiniBand it has nothing to
 /// tell of the other end: who is there is not known. Frames that find no room, and those whose
 /// traffic class has used up its rate, wait in the queue of their class.
-class ethernet_cable {
+class ethernet_cable final : private work_receiver {
  public:
   /// What finds no place in the queue is counted in `counters`.
   ethernet_cable(adapter& a, ethernet_counters& counters, const ethernet_settings& told,
@@ -47,7 +47,11 @@ class ethernet_cable {
   /// To environment::link_send; false: there is no room.
   bool put(std::span<const std::byte> bytes);
 
+  enum work : std::uint8_t { release, rate_allows, go_on };
+  void run_item(work_item& what) override;
+
   adapter& a_;
+  work_source work_;
   ethernet_counters& counters_;
   const ethernet_settings& told_;
   const unsigned number_;

@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::uint16_t mac_control_type = 0x8808;  // IEEE 802.3, clause 31
 
+// In work_item::value of a looped frame, beside the sender's counter: the frame names its sender.
+constexpr std::uint64_t sender_known = 0x100;
+
 }  // namespace
 
 void ethernet_port::discarded(const char* which, const frame_summary& s, const char* why) {
@@ -61,19 +64,27 @@ void ethernet_port::loop_back(frame f) {
   ++looped_back_;
   counters_.sent(s, true);
   capture(f);
-  a_.work.soon(number_, [this, s, generation = generation_, kept = std::move(f)] {
-    if (generation == generation_) let_in(kept, s);
-  });
+  work_item later{.kind = looped_frame, .generation = generation_, .bytes = std::move(f.bytes)};
+  if (f.looped_from) {
+    later.number = f.looped_from->qpn;
+    later.value = sender_known | f.looped_from->counter;
+  }
+  work_.soon(number_, std::move(later));
+}
+
+void ethernet_port::take_looped(work_item& what) {
+  frame f{std::move(what.bytes)};
+  if ((what.value & sender_known) != 0)
+    f.looped_from = frame::sender{what.number, static_cast<std::uint8_t>(what.value)};
+  let_in(f, frame_summary::of(f.bytes));
 }
 
 void ethernet_port::arrived(std::span<const std::byte> bytes) {
   if (!up_ || !plugged_) return;
   // A byte more than the longest is enough to see that it is too long.
   const auto kept = bytes.first(std::min<std::size_t>(bytes.size(), frame_mtu_most + 1));
-  frame f{{kept.begin(), kept.end()}};
-  a_.work.arrived(number_, [this, generation = generation_, came = std::move(f)]() mutable {
-    if (generation == generation_ && plugged_) take_in(std::move(came));
-  });
+  work_.arrived(number_,
+                {.kind = arrival, .generation = generation_, .bytes = {kept.begin(), kept.end()}});
 }
 
 void ethernet_port::take_in(frame f) {

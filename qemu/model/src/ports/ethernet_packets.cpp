@@ -29,9 +29,7 @@ void ethernet_port::loop_to_members(const frame& f) {
   if (!open_ || f.bytes.size() > frame_bytes_most()) return;
   a_.account.charge(work_account::packet);
   ++looped_back_;
-  a_.work.soon(number_, [this, generation = generation_, kept = f] {
-    if (generation == generation_) taken_as_rdma_packet(kept);
-  });
+  work_.soon(number_, {.kind = looped_to_members, .generation = generation_, .bytes = f.bytes});
 }
 
 bool ethernet_port::taken_as_rdma_packet(const frame& f) {

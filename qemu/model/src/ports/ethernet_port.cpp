@@ -26,6 +26,7 @@ constexpr unsigned bytes_beside_payload = 40 + 8 + 12 + 4 + 28 + 4;
 
 ethernet_port::ethernet_port(adapter& a, const node_identity& node, unsigned number)
     : a_(a),
+      work_(a.work, "Ethernet port " + std::to_string(number), *this),
       number_(number),
       cabled_(a.how.cable[number - 1]),
       cable_(a, counters_, told_, number),
@@ -71,7 +72,7 @@ void ethernet_port::clear() {
 
 void ethernet_port::train() {
   a_.work.cancel(training_);
-  if (open_ && has_peer()) training_ = a_.work.after(training_ns, [this] { link_comes(); });
+  if (open_ && has_peer()) training_ = work_.after(training_ns, {.kind = train_end});
 }
 
 void ethernet_port::link_comes() {
@@ -112,10 +113,27 @@ void ethernet_port::peer_changed() {
     return;
   }
   a_.work.cancel(training_);
-  // Later: it can interrupt the host.
-  a_.work.soon(number_, [this] {
-    if (!has_peer() && up_) link_goes();
-  });
+  // The loss of the link can interrupt the host, so it happens later.
+  work_.soon(number_, {.kind = peer_gone});
+}
+
+void ethernet_port::run_item(work_item& what) {
+  const bool of_this_link = what.generation == generation_;
+  switch (what.kind) {
+    case train_end:
+      return link_comes();
+    case peer_gone:
+      if (!has_peer() && up_) link_goes();
+      return;
+    case arrival:
+      if (of_this_link && plugged_) take_in({std::move(what.bytes)});
+      return;
+    case looped_frame:
+      if (of_this_link) take_looped(what);
+      return;
+    default:
+      if (of_this_link) taken_as_rdma_packet({std::move(what.bytes)});
+  }
 }
 
 void ethernet_port::has_room() {

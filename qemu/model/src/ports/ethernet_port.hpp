@@ -26,7 +26,7 @@ namespace freehca::model {
 
 /// One Ethernet port: its link, its frames, its tables and filters, its counters. The link is up
 /// when the port is open and plugged in to a cable; without options::cable it has none.
-class ethernet_port final : public port {
+class ethernet_port final : public port, private work_receiver {
  public:
   ethernet_port(adapter& a, const node_identity& node, unsigned number);
 
@@ -115,6 +115,7 @@ class ethernet_port final : public port {
   bool made_ready(frame& f);
   void capture(const frame& f);
   void take_in(frame f);
+  void take_looped(work_item& what);
   /// Past the filters, to who is above.
   void let_in(const frame& f, const frame_summary& s);
   /// Where packets of RoCE are told apart from the network driver's frames: whether it was one.
@@ -124,7 +125,12 @@ class ethernet_port final : public port {
   /// Tells of a frame that goes no further.
   void discarded(const char* which, const frame_summary& s, const char* why);
 
+  // Of frames, generation: generation_. Of a looped frame, number and value: frame::looped_from.
+  enum work : std::uint8_t { train_end, peer_gone, arrival, looped_frame, looped_to_members };
+  void run_item(work_item& what) override;
+
   adapter& a_;
+  work_source work_;
   const unsigned number_;
   const bool cabled_;
   ethernet_settings told_;

@@ -21,7 +21,10 @@ constexpr std::size_t least_frame_bytes = ethernet_addresses::bytes + sizeof(std
 }  // namespace
 
 far_end::far_end(adapter& a, unsigned number, std::function<void()> changed)
-    : a_(a), number_(number), changed_(std::move(changed)) {
+    : a_(a),
+      work_(a.work, "far end of port " + std::to_string(number), *this),
+      number_(number),
+      changed_(std::move(changed)) {
   a.counters.add("port" + std::to_string(number) + "_foreign_packets", foreign_);
 }
 
@@ -52,12 +55,14 @@ void far_end::infiniband_speaks(bool speaks) {
 }
 
 void far_end::listen(std::uint64_t for_ns) {
-  silence_ = a_.work.after(for_ns, [this] {
-    silence_ = {};
-    const std::uint64_t silent = a_.work.now() - heard_at_;
-    if (silent < cable_silence_ns) listen(cable_silence_ns - silent);
-    else infiniband_speaks(false);
-  });
+  silence_ = work_.after(for_ns, {.kind = end_of_patience});
+}
+
+void far_end::run_item(work_item&) {
+  silence_ = {};
+  const std::uint64_t silent = a_.work.now() - heard_at_;
+  if (silent < cable_silence_ns) listen(cable_silence_ns - silent);
+  else infiniband_speaks(false);
 }
 
 std::optional<link_layer> far_end::heard() const {

@@ -15,7 +15,7 @@ namespace freehca::model {
 /// Which kind of link speaks at the far end of a VPI port's cable, by what has come out of it. An
 /// InfiniBand port that is open says who it is by link packets, again and again until its
 /// transmitter goes off; anything else is a frame, unless InfiniBand speaks.
-class far_end {
+class far_end final : private work_receiver {
  public:
   /// `changed`: InfiniBand began to speak, or ended.
   far_end(adapter& a, unsigned number, std::function<void()> changed);
@@ -32,7 +32,11 @@ class far_end {
   void infiniband_speaks(bool speaks);
   void listen(std::uint64_t for_ns);
 
+  enum work : std::uint8_t { end_of_patience };
+  void run_item(work_item& what) override;
+
   adapter& a_;
+  work_source work_;
   const unsigned number_;
   std::function<void()> changed_;
   bool infiniband_ = false, frames_ = false;

@@ -135,10 +135,7 @@ void infiniband_port::mkey_checked(const image<dr_smp>& request, bool passed) {
   // The lease runs out unless the manager who knows the key comes by; then nothing is protected any
   // more.
   if (const auto lease = i.get<&port_info::mkey_lease_period>(); lease != 0 && !mkey_lease_)
-    mkey_lease_ = a_.work.after(lease * 1'000'000'000, [this] {
-      mkey_lease_ = {};
-      managed_.info.set<&port_info::mkey_protect>(0);
-    });
+    mkey_lease_ = work_.after(lease * 1'000'000'000, {.kind = mkey_lease_end});
   const bool directed = request.get<&dr_smp::mgmt_class>() == mad_class::subnet_directed_route;
   image<notice_bad_mkey> n;
   generic(n, notice_type::security, trap::bad_mkey, managed_.lid())
@@ -210,7 +207,7 @@ void infiniband_port::send_trap(const mad_buffer& mad) {
   if (host_owns(0)) {
     // A trap with no source LID on its own QP0: the host sends it on (Linux 6.1 hw/mlx4/mad.c
     // forward_trap).
-    a_.work.soon(number_, [this, p = encode(m)] { a_.above_ports->receive(number_, p); });
+    work_.soon(number_, {.kind = trap_to_host, .bytes = encode(m).bytes});
     return;
   }
   m.slid = managed_.lid();

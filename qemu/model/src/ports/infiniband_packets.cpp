@@ -125,18 +125,14 @@ void infiniband_port::transmit(packet p) {
     cable_->receive(p);
     return a_.links->buffers().give(p);
   }
-  a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)]() mutable {
-    if (generation == generation_ && peer_ != nullptr) peer_->receive(sent);
-    a_.links->buffers().give(sent);
-  });
+  work_.soon(number_,
+             {.kind = packet_to_peer, .generation = generation_, .bytes = std::move(p.bytes)});
 }
 
 void infiniband_port::loop_back(packet p) {
   ++looped_back_;
-  a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)]() mutable {
-    if (generation == generation_) arrive(sent);
-    a_.links->buffers().give(sent);
-  });
+  work_.soon(number_,
+             {.kind = looped_packet, .generation = generation_, .bytes = std::move(p.bytes)});
 }
 
 bool infiniband_port::held_up(const path& way) const {
@@ -151,10 +147,7 @@ void infiniband_port::capture(const packet& p) {
 }
 
 void infiniband_port::receive_from_link(packet p) {
-  a_.work.arrived(number_, [this, generation = generation_, sent = std::move(p)]() mutable {
-    if (generation == generation_) arrive(sent);
-    a_.links->buffers().give(sent);
-  });
+  work_.arrived(number_, {.kind = arrival, .generation = generation_, .bytes = std::move(p.bytes)});
 }
 
 void infiniband_port::arrive(const packet& p) {

@@ -30,19 +30,24 @@ constexpr std::uint64_t linger_ns = 100'000'000;
 constexpr std::uint32_t capabilities_of_connectx2 = 0x02500868;
 constexpr std::uint32_t capabilities_of_connectx3 = 0x02504868;
 
+std::string name_of(unsigned number) {
+  return "InfiniBand port " + std::to_string(number);
+}
+
 }  // namespace
 
 infiniband_port::infiniband_port(adapter& a, const node_identity& node,
                                  const mad_demultiplexer& demux, unsigned number)
     : a_(a),
+      work_(a.work, name_of(number), *this),
       node_(node),
       demux_(demux),
       number_(number),
       managed_(at_power_on()),
       subnet_agent_(managed_, node, this),
-      performance_agent_(managed_, a.work),
+      performance_agent_(managed_, a.work, name_of(number)),
       vendor_agent_(a),
-      traps_(a.work, [this](const mad_buffer& mad) { send_trap(mad); }) {
+      traps_(a.work, name_of(number), [this](const mad_buffer& mad) { send_trap(mad); }) {
   const std::string name = "port" + std::to_string(number);
   a.counters.add(name + "_packets_sent", sent_);
   a.counters.add(name + "_packets_received", received_);
@@ -132,7 +137,7 @@ void infiniband_port::train() {
   trained_ = false;
   if (peer_ == nullptr || managed_.physical_state() != port_physical_state::polling) return;
   peer_->transmitter(true);
-  if (peer_->present()) training_ = a_.work.after(training_ns, [this] { trained(); });
+  if (peer_->present()) training_ = work_.after(training_ns, {.kind = train_end});
 }
 
 void infiniband_port::trained() {
@@ -189,16 +194,44 @@ void infiniband_port::state_wanted(layouts::port_state state, port_physical_stat
     // bring a disabled port back.
     const port_physical_state next =
         physical == port_physical_state::no_change ? port_physical_state::polling : physical;
-    a_.work.after(linger_ns, [this, next, generation = generation_] {
-      if (generation != generation_ || !open_) return;
-      if (link_up()) lose_link(next);
-      else if (next != port_physical_state::polling) stop_polling(next);
-      else return;
-      train();
-    });
+    work_.after(linger_ns, {.kind = wanted_state,
+                            .number = static_cast<std::uint32_t>(next),
+                            .generation = generation_});
     return;
   }
   change_state(state);
+}
+
+void infiniband_port::leave_state(port_physical_state next) {
+  if (!open_) return;
+  if (link_up()) lose_link(next);
+  else if (next != port_physical_state::polling) stop_polling(next);
+  else return;
+  train();
+}
+
+void infiniband_port::run_item(work_item& what) {
+  const bool of_this_link = what.generation == generation_;
+  packet p{std::move(what.bytes)};
+  switch (what.kind) {
+    case train_end:
+      return trained();
+    case wanted_state:
+      if (of_this_link) leave_state(static_cast<port_physical_state>(what.number));
+      return;
+    case mkey_lease_end:
+      mkey_lease_ = {};
+      managed_.info.set<&port_info::mkey_protect>(0);
+      return;
+    case trap_to_host:
+      return a_.above_ports->receive(number_, p);
+    case packet_to_peer:
+      if (of_this_link && peer_ != nullptr) peer_->receive(p);
+      break;
+    default:
+      if (of_this_link) arrive(p);
+  }
+  a_.links->buffers().give(p);
 }
 
 void infiniband_port::change_state(layouts::port_state state) {

@@ -26,7 +26,7 @@ class subnet_manager;
 /// One InfiniBand port: its link, its packets, the firmware's agents on it, and the events that
 /// tell the host. At the far end of its link is a cable to another adapter, or the built-in subnet
 /// manager, or nobody, as the options say.
-class infiniband_port final : public port, private change_listener {
+class infiniband_port final : public port, private change_listener, private work_receiver {
  public:
   infiniband_port(adapter& a, const node_identity& node, const mad_demultiplexer& demux,
                   unsigned number);
@@ -121,8 +121,22 @@ class infiniband_port final : public port, private change_listener {
   void raise(const layouts::image<N>& notice);
   void send_trap(const mad_buffer& mad);
   bool host_owns(unsigned special_qp) const;
+  void leave_state(layouts::port_physical_state next);
+
+  // Of packets and of a wanted state, generation: generation_. Of a wanted state, number: it.
+  enum work : std::uint8_t {
+    train_end,
+    wanted_state,
+    mkey_lease_end,
+    packet_to_peer,
+    looped_packet,
+    arrival,
+    trap_to_host
+  };
+  void run_item(work_item& what) override;
 
   adapter& a_;
+  work_source work_;
   const node_identity& node_;
   const mad_demultiplexer& demux_;
   const unsigned number_;

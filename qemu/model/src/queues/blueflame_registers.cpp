@@ -40,7 +40,7 @@ void blueflame_registers::begin(copy& c, std::uint32_t page, std::uint32_t half)
 void blueflame_registers::write(std::uint32_t page, std::uint32_t offset, const std::byte* from,
                                 std::size_t bytes) {
   const std::uint32_t half = offset / half_bytes % 2, at = offset % half_bytes;
-  const std::uint64_t key = std::uint64_t{page} << 32 | offset / (2 * half_bytes);
+  const std::uint64_t key = key_of(page, offset);
   const auto is_full = [this] { return registers_.size() >= limits::blueflame_registers; };
   if (is_full() && !registers_.contains(key))
     std::erase_if(registers_, [](const auto& r) { return r.second.judged; });
@@ -61,7 +61,7 @@ void blueflame_registers::write(std::uint32_t page, std::uint32_t offset, const 
 
 void blueflame_registers::take(copy& c, std::uint64_t key, std::uint32_t at, const std::byte* from,
                                std::size_t bytes) {
-  const auto page = static_cast<std::uint32_t>(key >> 32);
+  const std::uint32_t page = page_of(key);
   std::copy_n(from, bytes, c.bytes.begin() + at);
   c.written += bytes;
   constexpr std::size_t head = 8;
@@ -72,16 +72,20 @@ void blueflame_registers::take(copy& c, std::uint64_t key, std::uint32_t at, con
     const auto control = image<wqe_ctrl_blueflame>::from_bytes(known.data());
     c.qpn = static_cast<std::uint32_t>(control.get<&wqe_ctrl_blueflame::qpn>());
     c.wanted = static_cast<std::size_t>(control.get<&wqe_ctrl_blueflame::ds>()) * wqe_unit;
-    c.rings = a_.work.after(limits::blueflame_patience, [this, key, page, qpn = c.qpn] {
-      if (const auto late = registers_.find(key); late != registers_.end()) late->second.rings = {};
-      ring_(page, qpn);
-    });
+    c.rings = work_.after(limits::blueflame_patience,
+                          {.kind = late_doorbell, .number = c.qpn, .value = key});
   }
   if (c.written < c.wanted) return;
   if (!c.judged) judge(c, page);
   // Drivers copy whole blocks (Linux 6.1 en_tx.c and rdma-core qp.c `mlx4_bf_copy`). Who is told of
   // the request before the last word of its block is there meets a processor that still stores it.
   if (c.written % wqe_basic_block == 0) ring(c, page);
+}
+
+void blueflame_registers::run_item(work_item& what) {
+  const auto late = registers_.find(what.value);
+  if (late != registers_.end()) late->second.rings = {};
+  ring_(page_of(what.value), what.number);
 }
 
 void blueflame_registers::judge(copy& c, std::uint32_t page) {

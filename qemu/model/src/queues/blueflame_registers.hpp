@@ -20,12 +20,13 @@ class queue_pairs;
 
 /// What is written to BlueFlame registers, held against the rules for it (layouts/doorbell.hpp).
 /// The request itself is taken from the send queue, where it stands too: a copy is its doorbell.
-class blueflame_registers {
+class blueflame_registers final : private work_receiver {
  public:
   /// The doorbell of a queue pair, by its number, in a UAR page.
   using doorbell = std::function<void(std::uint32_t page, std::uint32_t qpn)>;
 
-  blueflame_registers(adapter& a, queue_pairs& pairs) : a_(a), pairs_(pairs) {}
+  blueflame_registers(adapter& a, queue_pairs& pairs)
+      : a_(a), pairs_(pairs), work_(a.work, "BlueFlame registers", *this) {}
   /// Who hears the doorbells, before the first write.
   void heard_by(doorbell hears) { ring_ = std::move(hears); }
 
@@ -48,15 +49,24 @@ class blueflame_registers {
     std::optional<std::uint32_t> last_half;
     std::array<std::byte, half_bytes> bytes{};
   };
+  static std::uint64_t key_of(std::uint32_t page, std::uint32_t offset) {
+    return std::uint64_t{page} << 32 | offset / (2 * half_bytes);
+  }
+  static std::uint32_t page_of(std::uint64_t key) { return static_cast<std::uint32_t>(key >> 32); }
   void begin(copy& c, std::uint32_t page, std::uint32_t half);
   void take(copy& c, std::uint64_t key, std::uint32_t at, const std::byte* from, std::size_t bytes);
   /// Rings, unless the copy has, or cannot yet: the first word names no queue pair.
   void ring(copy& c, std::uint32_t page);
   void judge(copy& c, std::uint32_t page);
+
+  enum work : std::uint8_t { late_doorbell };  // number: the queue pair; value: the key of the copy
+  void run_item(work_item& what) override;
+
   adapter& a_;
   queue_pairs& pairs_;
+  work_source work_;
   doorbell ring_;
-  std::unordered_map<std::uint64_t, copy> registers_;  ///< by page and register
+  std::unordered_map<std::uint64_t, copy> registers_;  ///< by key_of() page and register
 };
 
 }  // namespace freehca::model

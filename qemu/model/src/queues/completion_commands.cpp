@@ -37,7 +37,8 @@ bool can_begin_in(cq_state s) {
 
 }  // namespace
 
-completion_queues::completion_queues(adapter& a) : a_(a) {
+completion_queues::completion_queues(adapter& a)
+    : a_(a), work_(a.work, "completion queues", *this) {
   const auto on = [this](opcode o, command_status (completion_queues::*handler)(command&)) {
     a_.commands.on(o, [this, handler](command& c) { return (this->*handler)(c); });
   };

@@ -178,15 +178,22 @@ void completion_queues::notify(std::uint32_t cqn, queue& known, context& q) {
     return;
   }
   if (known.moderation) return;
-  known.moderation = a_.work.after(period * 1000, [this, cqn, epoch = epoch_] {
-    const auto it = owned_.find(cqn);
-    if (it == owned_.end() || epoch != epoch_) return;
-    it->second.moderation = {};
-    auto later = a_.context_memory->load<cqc>(context_at(cqn));
-    if (!later || it->second.held_back == 0) return;
-    fire(cqn, it->second, *later);
-    a_.context_memory->store(context_at(cqn), *later);
-  });
+  known.moderation =
+      work_.after(period * 1000, {.kind = end_of_period, .number = cqn, .generation = epoch_});
+}
+
+void completion_queues::run_item(work_item& what) {
+  if (what.generation == epoch_) period_over(what.number);
+}
+
+void completion_queues::period_over(std::uint32_t cqn) {
+  const auto it = owned_.find(cqn);
+  if (it == owned_.end()) return;
+  it->second.moderation = {};
+  auto q = a_.context_memory->load<cqc>(context_at(cqn));
+  if (!q || it->second.held_back == 0) return;
+  fire(cqn, it->second, *q);
+  a_.context_memory->store(context_at(cqn), *q);
 }
 
 /// Raises the completion event; leaves storing the context to the caller.

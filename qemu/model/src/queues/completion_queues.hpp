@@ -20,7 +20,7 @@ class command_checks;
 
 /// Completion queues: SW2HW_CQ, HW2SW_CQ, QUERY_CQ, MODIFY_CQ, the arm doorbell, completion events.
 /// Their contexts stand in ICM; here stands which of them hardware owns, and what no field tells.
-class completion_queues {
+class completion_queues final : private work_receiver {
  public:
   explicit completion_queues(adapter& a);
   static constexpr std::size_t bytes_each = 256;  ///< that one takes at most, its timer too
@@ -91,8 +91,13 @@ class completion_queues {
   void fail(std::uint32_t cqn, context& q, layouts::cq_error_syndrome why);
   void notify(std::uint32_t cqn, queue& known, context& q);
   void fire(std::uint32_t cqn, queue& known, context& q);
+  void period_over(std::uint32_t cqn);
+
+  enum work : std::uint8_t { end_of_period };  // number: the queue; generation: epoch_
+  void run_item(work_item& what) override;
 
   adapter& a_;
+  work_source work_;
   std::unordered_map<std::uint32_t, queue> owned_;
   std::uint64_t epoch_ = 0;  ///< rises with clear(): timers of before mean nothing
   std::unordered_map<std::uint32_t, unsigned> users_;

@@ -106,8 +106,13 @@ void queue_pairs::apply_link_changes() {
     apply_link_change(*oldest_);
     if (!a_.account.slice_over()) continue;
     applying_ = true;
-    return static_cast<void>(a_.work.soon([this] { apply_link_changes(); }));
+    return static_cast<void>(work_.soon({.kind = follow_links}));
   }
+}
+
+void queue_pairs::run_item(work_item& what) {
+  if (what.kind == follow_links) apply_link_changes();
+  else write_back();
 }
 
 void queue_pairs::links_replaced() {
@@ -155,7 +160,7 @@ bool queue_pairs::store(queue_pair& qp) {
 void queue_pairs::touch(queue_pair& qp) {
   if (qp.dirty) return;
   qp.dirty = true;
-  if (dirty_.empty()) a_.work.soon([this] { write_back(); });
+  if (dirty_.empty()) work_.soon({.kind = write_contexts});
   dirty_.push_back(qp.qpn);
 }
 
@@ -171,7 +176,7 @@ void queue_pairs::write_back() {
                           "QP 0x%06x: its context is no longer mapped while it works", qpn);
     }
     if (a_.account.slice_over() && !dirty_.empty())
-      return static_cast<void>(a_.work.soon([this] { write_back(); }));
+      return static_cast<void>(work_.soon({.kind = write_contexts}));
   }
 }
 

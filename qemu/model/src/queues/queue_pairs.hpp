@@ -21,9 +21,9 @@ namespace freehca::model {
 
 /// The queue pairs that are not in the reset state. Their contexts stand in ICM: what execution
 /// changes is written back soon after, and before every command that shows it.
-class queue_pairs {
+class queue_pairs final : private work_receiver {
  public:
-  explicit queue_pairs(adapter& a) : a_(a) {}
+  explicit queue_pairs(adapter& a) : a_(a), work_(a.work, "queue pairs", *this) {}
   /// What one takes at most: its answers and the receive at hand are as many and as long as they
   /// can be.
   static constexpr std::size_t bytes_each = sizeof(queue_pair) + responses_held * sizeof(response) +
@@ -93,7 +93,11 @@ class queue_pairs {
   void stop_timers(queue_pair& qp);
   void discard(std::unique_ptr<queue_pair> qp);
 
+  enum work : std::uint8_t { write_contexts, follow_links };
+  void run_item(work_item& what) override;
+
   adapter& a_;
+  work_source work_;
   std::unordered_map<std::uint32_t, std::unique_ptr<queue_pair>> table_;
   std::deque<std::uint32_t> dirty_;
   /// All queue pairs. Those that a change of links has not been applied to come first.

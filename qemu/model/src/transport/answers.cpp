@@ -73,14 +73,14 @@ void answers::add(queue_pair& qp, const response& r) {
 void answers::schedule(queue_pair& qp) {
   if (qp.rq.scheduled) return;
   qp.rq.scheduled = true;
-  a_.work.soon(qp.way.port, [this, qpn = qp.qpn] { run(qpn); });
+  work_.soon(qp.way.port, {.kind = send_responses, .number = qp.qpn});
 }
 
 void answers::run(std::uint32_t qpn) {
   queue_pair* qp = pairs_.find(qpn);
   if (qp == nullptr || !qp->rq.scheduled) return;
   if (a_.work.backlog() > a_.kept.packets) {
-    a_.work.after(limits::backlog_pause_ns, [this, qpn] { run(qpn); });
+    work_.after(limits::backlog_pause_ns, {.kind = send_responses, .number = qpn});
     return;
   }
   qp->rq.scheduled = false;

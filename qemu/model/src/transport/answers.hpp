@@ -15,10 +15,10 @@ class work_errors;
 
 /// Sends what a responder owes, in the order of the requests. Long read responses go out in
 /// portions.
-class answers {
+class answers final : private work_receiver {
  public:
   answers(adapter& a, queue_pairs& pairs, work_errors& errors, packet_sender& sender)
-      : a_(a), pairs_(pairs), errors_(errors), sender_(sender) {}
+      : a_(a), work_(a.work, "answers", *this), pairs_(pairs), errors_(errors), sender_(sender) {}
 
   /// Sends `r` now if nothing is before it, else in its turn. An acknowledgement swallows the one
   /// before it.
@@ -38,7 +38,12 @@ class answers {
   bool send_read_packet(queue_pair& qp, response& r);
   layouts::image<layouts::bth> header(const queue_pair& qp, layouts::bth_operation operation,
                                       std::uint32_t psn) const;
+
+  enum work : std::uint8_t { send_responses };  // number: the queue pair
+  void run_item(work_item& what) override { run(what.number); }
+
   adapter& a_;
+  work_source work_;
   queue_pairs& pairs_;
   work_errors& errors_;
   packet_sender& sender_;

@@ -30,10 +30,7 @@ void error_watch::arm() {
   if (all_.empty()) return;
   std::uint64_t due = next_round_;
   for (const recent& r : recent_) due = std::min(due, r.due);
-  timer_ = a_.work.at(due, [this] {
-    timer_ = {};
-    run();
-  });
+  timer_ = work_.at(due, {.kind = looks_due});
 }
 
 bool error_watch::look(std::uint32_t qpn) {

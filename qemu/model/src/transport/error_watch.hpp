@@ -26,10 +26,14 @@ class work_errors;
 /// many, of which a fixed number is looked at in each period. So the cost of a second does not grow
 /// with the number of queue pairs; what grows, beyond that number, is how long a receive that is
 /// posted much later waits for its flush (docs/hardware-transport.md).
-class error_watch {
+class error_watch final : private work_receiver {
  public:
   error_watch(adapter& a, queue_pairs& pairs, receive_queues& receives, work_errors& errors)
-      : a_(a), pairs_(pairs), receives_(receives), errors_(errors) {}
+      : a_(a),
+        work_(a.work, "error watch", *this),
+        pairs_(pairs),
+        receives_(receives),
+        errors_(errors) {}
 
   static constexpr std::uint64_t first_ns = 10'000, last_ns = 10'000'000;
   static constexpr std::size_t at_a_time = 64;  ///< of the many, in each last_ns
@@ -53,7 +57,14 @@ class error_watch {
   bool look(std::uint32_t qpn);
   void look_at_many();
 
+  enum work : std::uint8_t { looks_due };
+  void run_item(work_item&) override {
+    timer_ = {};
+    run();
+  }
+
   adapter& a_;
+  work_source work_;
   queue_pairs& pairs_;
   receive_queues& receives_;
   work_errors& errors_;

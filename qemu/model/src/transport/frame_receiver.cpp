@@ -67,7 +67,7 @@ void frame_receiver::receive(unsigned port, const frame& f) {
 
 void frame_receiver::schedule(unsigned port) {
   if (std::exchange(scheduled_[port - 1], true)) return;
-  a_.work.soon(port, [this, port] { run(port); });
+  work_.soon(port, {.kind = deliver_frames, .number = port});
 }
 
 void frame_receiver::run(unsigned port) {

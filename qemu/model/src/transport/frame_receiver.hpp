@@ -24,11 +24,12 @@ class work_errors;
 /// by RSS, and puts it into a receive of each. Who gets it, and each copy, costs as much as a
 /// packet does, so that it is done in slices; frames of one port wait for each other, and keep
 /// their order.
-class frame_receiver {
+class frame_receiver final : private work_receiver {
  public:
   frame_receiver(adapter& a, queue_pairs& pairs, receive_queues& receives, model::steering& steers,
                  work_completions& completions, work_errors& errors)
       : a_(a),
+        work_(a.work, "frame receiver", *this),
         pairs_(pairs),
         receives_(receives),
         steers_(steers),
@@ -60,7 +61,11 @@ class frame_receiver {
              std::uint32_t hash);
   void drop(unsigned port, const frame_view& v, const char* why);
 
+  enum work : std::uint8_t { deliver_frames };  // number: the port
+  void run_item(work_item& what) override { run(what.number); }
+
   adapter& a_;
+  work_source work_;
   queue_pairs& pairs_;
   receive_queues& receives_;
   model::steering& steers_;

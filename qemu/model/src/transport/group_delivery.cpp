@@ -26,7 +26,7 @@ void group_delivery::deliver(const transport_packet& v, const packet& p) {
 
 void group_delivery::schedule(unsigned port) {
   if (std::exchange(scheduled_[port - 1], true)) return;
-  a_.work.soon(port, [this, port] { run(port); });
+  work_.soon(port, {.kind = deliver_packets, .number = port});
 }
 
 void group_delivery::run(unsigned port) {

@@ -23,11 +23,16 @@ class queue_pairs;
 /// the group, and each copy, costs as much as a packet does, so that a delivery is done in slices.
 /// Packets that come by the same port wait for it: the order in which they came is the order in
 /// which each member gets them.
-class group_delivery {
+class group_delivery final : private work_receiver {
  public:
   group_delivery(adapter& a, queue_pairs& pairs, model::steering& steering, drop_log& drops,
                  arrivals& arrivals)
-      : a_(a), pairs_(pairs), steering_(steering), drops_(drops), arrivals_(arrivals) {}
+      : a_(a),
+        work_(a.work, "group delivery", *this),
+        pairs_(pairs),
+        steering_(steering),
+        drops_(drops),
+        arrivals_(arrivals) {}
 
   /// `p`, which was unwrapped as `v`.
   void deliver(const transport_packet& v, const packet& p);
@@ -52,7 +57,11 @@ class group_delivery {
   void run(unsigned port);
   void schedule(unsigned port);
 
+  enum work : std::uint8_t { deliver_packets };  // number: the port
+  void run_item(work_item& what) override { run(what.number); }
+
   adapter& a_;
+  work_source work_;
   queue_pairs& pairs_;
   model::steering& steering_;
   drop_log& drops_;

@@ -35,12 +35,18 @@ void packet_sender::transmit(const path& asked, outgoing_packet out) {
     return;
   }
   a_.links->capture(way.port, out.p);
-  const bool ethernet = a_.layers.ethernet(way.port);
-  a_.work.soon(way.port, [this, port = way.port, ethernet, looped = std::move(out.p)]() mutable {
-    // What was wrapped for the other kind of link is lost with that link.
-    if (ethernet == a_.layers.ethernet(port)) arrivals_.receive(port, looped);
-    a_.links->buffers().give(looped);
-  });
+  work_.soon(way.port, {.kind = looped_packet,
+                        .number = way.port,
+                        .value = a_.layers.ethernet(way.port),
+                        .bytes = std::move(out.p.bytes)});
+}
+
+void packet_sender::run_item(work_item& what) {
+  if (what.kind == wake) return wake_senders(what.number);
+  packet looped{std::move(what.bytes)};
+  // A packet that was wrapped for the other kind of link is lost with that link.
+  if (a_.layers.ethernet(what.number) == (what.value != 0)) arrivals_.receive(what.number, looped);
+  a_.links->buffers().give(looped);
 }
 
 bool packet_sender::held_up(queue_pair& qp, const path& asked) {
@@ -88,7 +94,7 @@ void packet_sender::wake_senders(unsigned port) {
     if (woken.empty() && std::exchange(room_again_[port - 1], false))
       woken.swap(held_up_[port - 1]);
     if (a_.account.slice_over() && !woken.empty())
-      return static_cast<void>(a_.work.soon(port, [this, port] { wake_senders(port); }));
+      return static_cast<void>(work_.soon(port, {.kind = wake, .number = port}));
   }
 }
 

@@ -25,11 +25,12 @@ class send_engine;
 struct transport_counters;
 
 /// The way out of the transport: packets to the port, and who waits for room there.
-class packet_sender {
+class packet_sender final : private work_receiver {
  public:
   packet_sender(adapter& a, queue_pairs& pairs, send_engine& sends, answers& replies,
                 model::arrivals& arrivals, transport_counters& counters)
       : a_(a),
+        work_(a.work, "packet sender", *this),
         pairs_(pairs),
         sends_(sends),
         replies_(replies),
@@ -58,7 +59,12 @@ class packet_sender {
   using waiter = std::pair<std::uint64_t, std::uint32_t>;  ///< its turn, and number in the table
   void wake_senders(unsigned port);
 
+  // number: the port. Of a looped packet, value: whether the port was an Ethernet port.
+  enum work : std::uint8_t { looped_packet, wake };
+  void run_item(work_item& what) override;
+
   adapter& a_;
+  work_source work_;
   queue_pairs& pairs_;
   send_engine& sends_;
   answers& replies_;

@@ -273,14 +273,26 @@ void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned time
   rewind(qp, from);
   qp.sq.waiting_rnr = true;
   a_.work.cancel(qp.sq.rnr_timer);
-  qp.sq.rnr_timer = a_.work.after(
-      std::uint64_t{rnr_timer_us(timer_code)} * 1000, [this, qpn = qp.qpn, epoch = pairs_.epoch()] {
-        queue_pair* again = pairs_.find(qpn);
-        if (epoch != pairs_.epoch() || again == nullptr || !again->sq.waiting_rnr) return;
-        again->sq.waiting_rnr = false;
-        again->sq.last_progress = a_.work.now();
-        sends_.kick(*again);
-      });
+  qp.sq.rnr_timer =
+      work_.after(std::uint64_t{rnr_timer_us(timer_code)} * 1000, item(end_of_rnr_wait, qp.qpn));
+}
+
+work_item requester::item(work kind, std::uint32_t qpn) const {
+  return {.kind = kind, .number = qpn, .generation = pairs_.epoch()};
+}
+
+void requester::run_item(work_item& what) {
+  if (what.generation != pairs_.epoch()) return;
+  if (what.kind == acknowledgement_timeout) timer_expired(what.number);
+  else receiver_ready(what.number);
+}
+
+void requester::receiver_ready(std::uint32_t qpn) {
+  queue_pair* qp = pairs_.find(qpn);
+  if (qp == nullptr || !qp->sq.waiting_rnr) return;
+  qp->sq.waiting_rnr = false;
+  qp->sq.last_progress = a_.work.now();
+  sends_.kick(*qp);
 }
 
 void requester::fail_for_want_of_place(queue_pair& qp) {
@@ -306,10 +318,7 @@ void requester::watch(queue_pair& qp) {
   if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining) return;
   qp.sq.last_progress = a_.work.now();
   qp.sq.second_chance = false;
-  qp.sq.timer =
-      a_.work.after(std::uint64_t{4096} << exponent, [this, qpn = qp.qpn, epoch = pairs_.epoch()] {
-        if (epoch == pairs_.epoch()) timer_expired(qpn);
-      });
+  qp.sq.timer = work_.after(std::uint64_t{4096} << exponent, item(acknowledgement_timeout, qp.qpn));
 }
 
 void requester::timer_expired(std::uint32_t qpn) {
@@ -342,9 +351,7 @@ void requester::timer_expired(std::uint32_t qpn) {
       qp->sq.second_chance = !waits;
     }
   }
-  qp->sq.timer = a_.work.at(due, [this, qpn, epoch = pairs_.epoch()] {
-    if (epoch == pairs_.epoch()) timer_expired(qpn);
-  });
+  qp->sq.timer = work_.at(due, item(acknowledgement_timeout, qpn));
 }
 
 }  // namespace freehca::model

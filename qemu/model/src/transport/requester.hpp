@@ -20,11 +20,12 @@ struct transport_counters;
 
 /// The requester of connected queue pairs (IBTA vol. 1, 9.7 and 9.8): request packets,
 /// acknowledgements, responses, retries and their timers.
-class requester {
+class requester final : private work_receiver {
  public:
   requester(adapter& a, queue_pairs& pairs, send_engine& sends, path_migration_machine& migration,
             transport_counters& counters, packet_sender& sender, drop_log& drops)
       : a_(a),
+        work_(a.work, "requester", *this),
         pairs_(pairs),
         sends_(sends),
         migration_(migration),
@@ -55,7 +56,15 @@ class requester {
   void fail_head(queue_pair& qp, failure why);
   void fail_for_want_of_place(queue_pair& qp);
   void timer_expired(std::uint32_t qpn);
+  void receiver_ready(std::uint32_t qpn);
+
+  // number: the queue pair; generation: queue_pairs::epoch()
+  enum work : std::uint8_t { acknowledgement_timeout, end_of_rnr_wait };
+  void run_item(work_item& what) override;
+  work_item item(work kind, std::uint32_t qpn) const;
+
   adapter& a_;
+  work_source work_;
   queue_pairs& pairs_;
   send_engine& sends_;
   path_migration_machine& migration_;

@@ -53,12 +53,25 @@ void send_engine::rung(queue_pair& qp, bool pushed) {
     return kick(qp);
   }
   qp.sq.hears_at = scheduler::later(now, latency);
-  a_.work.at(qp.sq.hears_at, [this, qpn = qp.qpn, due = qp.sq.hears_at] {
-    queue_pair* again = pairs_.find(qpn);
-    if (again == nullptr || again->sq.hears_at != due) return;
-    again->sq.rung = again->sq.armed = true;
-    kick(*again);
-  });
+  work_.at(qp.sq.hears_at, {.kind = late_doorbell, .number = qp.qpn, .value = qp.sq.hears_at});
+}
+
+void send_engine::run_item(work_item& what) {
+  switch (what.kind) {
+    case run_queue:
+      return run(what.number);
+    case late_doorbell:
+      return hear_doorbell(what.number, what.value);
+    default:
+      if (queue_pair* qp = pairs_.find(what.number)) kick(*qp);
+  }
+}
+
+void send_engine::hear_doorbell(std::uint32_t qpn, std::uint64_t due) {
+  queue_pair* qp = pairs_.find(qpn);
+  if (qp == nullptr || qp->sq.hears_at != due) return;
+  qp->sq.rung = qp->sq.armed = true;
+  kick(*qp);
 }
 
 void send_engine::found_given(queue_pair& qp) {
@@ -78,7 +91,7 @@ void send_engine::kick(queue_pair& qp) {
   const bool runs = qp.sq.ring.present || qp.state == qp_state::sq_draining;
   if (qp.sq.scheduled || !runs) return;
   qp.sq.scheduled = true;
-  a_.work.soon(qp.way.port, [this, qpn = qp.qpn] { run(qpn); });
+  work_.soon(qp.way.port, {.kind = run_queue, .number = qp.qpn});
 }
 
 bool send_engine::may_run(const queue_pair& qp) const {
@@ -90,7 +103,7 @@ void send_engine::run(std::uint32_t qpn) {
   queue_pair* qp = pairs_.find(qpn);
   if (qp == nullptr || !qp->sq.scheduled) return;
   if (a_.work.backlog() > a_.kept.packets) {
-    a_.work.after(limits::backlog_pause_ns, [this, qpn] { run(qpn); });
+    work_.after(limits::backlog_pause_ns, {.kind = run_queue, .number = qpn});
     return;
   }
   qp->sq.scheduled = false;
@@ -144,9 +157,7 @@ void send_engine::found_none(queue_pair& qp) {
   const bool early = sq.armed && sq.doorbells > sq.taken;
   if (early && a_.rules.is_off(rule::send_doorbell_entry)) {
     if (++sq.looks <= looks_most + 1)
-      a_.work.after(look_interval_ns, [this, qpn = qp.qpn] {
-        if (queue_pair* again = pairs_.find(qpn)) kick(*again);
-      });
+      work_.after(look_interval_ns, {.kind = look_again, .number = qp.qpn});
     return;
   }
   if (early)

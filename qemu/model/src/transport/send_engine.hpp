@@ -26,12 +26,13 @@ class work_errors;
 /// Executes send queues: fetches WQEs, hands each packet's turn to the service that makes it,
 /// completes requests in order. A run sends a bounded number of packets and comes back later for
 /// more.
-class send_engine {
+class send_engine final : private work_receiver {
  public:
   send_engine(adapter& a, queue_pairs& pairs, work_completions& completions, work_errors& errors,
               error_watch& watch, requester& requests, datagrams& datagrams, frame_sender& frames,
               packet_sender& sender)
       : a_(a),
+        work_(a.work, "send engine", *this),
         pairs_(pairs),
         completions_(completions),
         errors_(errors),
@@ -81,7 +82,14 @@ class send_engine {
   bool start(queue_pair& qp, send_request& r);
   std::optional<failure> send_packet(queue_pair& qp, send_request& r);
   void check_drained(queue_pair& qp);
+  void hear_doorbell(std::uint32_t qpn, std::uint64_t due);
+
+  // number: the queue pair; value, of a doorbell: when it is due
+  enum work : std::uint8_t { run_queue, late_doorbell, look_again };
+  void run_item(work_item& what) override;
+
   adapter& a_;
+  work_source work_;
   queue_pairs& pairs_;
   work_completions& completions_;
   work_errors& errors_;

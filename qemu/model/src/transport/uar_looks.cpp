@@ -14,10 +14,10 @@ void uar_looks::look(std::uint32_t page, kind what) {
   ++looks_;
   const auto [here, begins] = waiting_.try_emplace({page, what});
   if (!begins) here->second.again = true;
-  if (!scheduled_) work();
+  if (!scheduled_) look_on();
 }
 
-void uar_looks::work() {
+void uar_looks::look_on() {
   while (!waiting_.empty()) {
     auto here = waiting_.lower_bound(turn_);
     if (here == waiting_.end()) here = waiting_.begin();
@@ -33,10 +33,7 @@ void uar_looks::work() {
   const auto next = waiting_.upper_bound(turn_);
   turn_ = next == waiting_.end() ? place{} : next->first;
   scheduled_ = true;
-  a_.work.soon([this] {
-    scheduled_ = false;
-    work();
-  });
+  work_.soon({.kind = next_slice});
 }
 
 bool uar_looks::finish(const place& where, progress& p) {

@@ -22,12 +22,12 @@ class send_engine;
 /// new queue "so that the hardware doesn't start processing stale work requests" (hw/mlx4/qp.c
 /// __mlx4_ib_modify_qp, _mlx4_ib_post_send). A completion queue's is the arm request in its
 /// doorbell record (include/linux/mlx4/cq.h mlx4_cq_arm writes both).
-class uar_looks {
+class uar_looks final : private work_receiver {
  public:
   using kind = uar_users::kind;
 
   uar_looks(adapter& a, queue_pairs& pairs, send_engine& sends)
-      : a_(a), pairs_(pairs), sends_(sends) {
+      : a_(a), work_(a.work, "UAR looks", *this), pairs_(pairs), sends_(sends) {
     a.counters.add("uar_page_looks", looks_);
   }
 
@@ -51,11 +51,18 @@ class uar_looks {
     std::uint32_t from = 0;  ///< the queues below were looked at
     bool again = false;      ///< somebody has rung since
   };
-  void work();
+  void look_on();
   bool finish(const place& where, progress& p);
   void look_at_send_queue(std::uint32_t qpn);
 
+  enum work : std::uint8_t { next_slice };
+  void run_item(work_item&) override {
+    scheduled_ = false;
+    look_on();
+  }
+
   adapter& a_;
+  work_source work_;
   queue_pairs& pairs_;
   send_engine& sends_;
   std::map<place, progress> waiting_;

@@ -70,7 +70,7 @@ void work_errors::flush(queue_pair& qp) {
 void work_errors::schedule(queue_pair& qp) {
   if (qp.flushing) return;
   qp.flushing = true;
-  a_.work.soon(qp.way.port, [this, qpn = qp.qpn] { run(qpn); });
+  work_.soon(qp.way.port, {.kind = flush_queues, .number = qp.qpn});
 }
 
 void work_errors::run(std::uint32_t qpn) {

@@ -19,11 +19,12 @@ class send_engine;
 class work_completions;
 
 /// The way into the error states, and the flushing of work that will not be done.
-class work_errors {
+class work_errors final : private work_receiver {
  public:
   work_errors(adapter& a, queue_pairs& pairs, receive_queues& receives,
               work_completions& completions, error_watch& watch, send_engine& sends)
       : a_(a),
+        work_(a.work, "work errors", *this),
         pairs_(pairs),
         receives_(receives),
         completions_(completions),
@@ -54,7 +55,12 @@ class work_errors {
   bool flush_receives(queue_pair& qp);
   /// Behind a request that has failed nothing succeeds.
   static void forget_done(queue_pair& qp);
+
+  enum work : std::uint8_t { flush_queues };  // number: the queue pair
+  void run_item(work_item& what) override { run(what.number); }
+
   adapter& a_;
+  work_source work_;
   queue_pairs& pairs_;
   receive_queues& receives_;
   work_completions& completions_;
