@@ -115,9 +115,9 @@ MUTANTS = (
     ),
     Mutant(
         "M1",
-        "qemu/model/src/transport/requester.cpp",
-        "  qp.sq.rnr_retries_left = static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>());\n",
-        "",
+        "qemu/model/src/queues/send_window.cpp",
+        "  retries_left_ = most.retries;\n  rnr_retries_left_ = most.rnr_retries;\n}\n\nbool",
+        "  retries_left_ = most.retries;\n}\n\nbool",
         "progress does not give RNR retries back",
     ),
     Mutant(
@@ -129,9 +129,9 @@ MUTANTS = (
     ),
     Mutant(
         "M3",
-        "qemu/model/src/transport/requester.cpp",
-        "  if (psn_distance(v.psn(), qp.sq.sent_psn) >= 0) {\n",
-        "  if (psn_distance(v.psn(), qp.sq.sent_psn) > 0) {\n",
+        "qemu/model/src/queues/send_window.hpp",
+        "{ return psn_distance(psn, sent_psn_) < 0; }",
+        "{ return psn_distance(psn, sent_psn_) <= 0; }",
         "an acknowledgement of the next packet, which was not sent yet, counts",
     ),
     Mutant(

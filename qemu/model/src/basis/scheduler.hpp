@@ -82,8 +82,8 @@ class scheduler {
   /// Forgets everything, and takes nothing more until clear().
   void halt();
 
-  /// Calls f(receiver name, due, item) for each pending item, in the order of the shares and, within
-  /// a share, of the times.
+  /// Calls f(receiver name, due, item) for each pending item, in the order of the shares and,
+  /// within a share, of the times.
   template <class F>
   void each_pending(F f) const {
     for (const queue& q : pending_) {

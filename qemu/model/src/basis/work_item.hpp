@@ -8,8 +8,8 @@
 
 namespace freehca::model {
 
-/// Work that a part of the adapter has scheduled for itself (work_source). It is plain data, without
-/// pointers and functions, so that it can be listed and saved.
+/// Work that a part of the adapter has scheduled for itself (work_source). It is plain data,
+/// without pointers and functions, so that it can be listed and saved.
 struct work_item {
   std::uint8_t kind = 0;         ///< a value of the part's own enumeration
   std::uint32_t number = 0;      ///< of the object that the work is for, as a queue pair or a port

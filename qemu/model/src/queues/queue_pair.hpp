@@ -16,6 +16,7 @@
 #include "link/path.hpp"
 #include "link/psn.hpp"
 #include "queues/send_prefetch.hpp"
+#include "queues/send_window.hpp"
 #include "queues/work_request.hpp"
 #include "tables/memory_regions.hpp"
 
@@ -34,21 +35,12 @@ struct work_queue {
   std::uint64_t bytes() const { return std::uint64_t{1} << (log_entries + log_stride); }
 };
 
-/// The send queue's execution: requests fetched and not yet completed, oldest first.
+/// The send queue's execution.
 struct send_side {
   work_queue ring;
   std::uint16_t counter = 0;  ///< WQEs fetched, in queue entries
-  std::deque<send_request> requests;
-  std::size_t cursor = 0;  ///< the request being sent; before it everything has been sent once
-  std::uint32_t next_psn = 0, unacked_psn = 0;
-  /// Behind the last packet that was handed to the port, and for a read behind its last response. A
-  /// message gets all its PSNs when it starts, so this one is behind next_psn while it is being
-  /// sent. A retry does not lower it.
-  std::uint32_t sent_psn = 0;
-  std::uint32_t ssn = 0;            ///< requests sent since the queue pair was reset
-  unsigned responses_awaited = 0;   ///< reads and atomics sent and not answered
-  std::uint32_t response_psns = 0;  ///< packets of reads awaited
-  unsigned retries_left = 0, rnr_retries_left = 0;
+  send_window window;
+  std::uint32_t ssn = 0;  ///< requests sent since the queue pair was reset
   /// A doorbell came since the reset state; until then the entries are not looked at: Linux never
   /// stamps the send queue of a user's XRC target, which goes to RTS nevertheless (hw/mlx4/qp.c
   /// __mlx4_ib_modify_qp stamps kernel queue pairs only, and libmlx4 knows no queue there).
@@ -66,7 +58,6 @@ struct send_side {
   bool scheduled = false;     ///< a run is on its way
   bool waiting_rnr = false;
   bool held_up = false;        ///< the packet whose turn it is waits for room at the port
-  bool retry_started = false;  ///< a gap was seen or told, and its retry is under way
   bool second_chance = false;  ///< the acknowledgement timer has expired once without progress
   bool drain_event = false;    ///< tell when the queue has drained
   std::unique_ptr<send_prefetch> ahead;  ///< what was read ahead; made when it is first needed
@@ -202,6 +193,10 @@ struct queue_pair {
   }
   layouts::path_migration migration() const { return context.get<&layouts::qpc::pm_state>(); }
   bool connected() const { return reliable() || service == layouts::qp_service::uc; }
+  send_window::retry_limits retry_limits() const {
+    return {static_cast<unsigned>(context.get<&layouts::qpc::retry_count>()),
+            static_cast<unsigned>(context.get<&layouts::qpc::rnr_retry>())};
+  }
   /// What it has sent may be under way, and be answered.
   bool can_send() const {
     return state == layouts::qp_state::rts || state == layouts::qp_state::sq_drained ||

@@ -123,7 +123,7 @@ void queue_pairs::destroy(queue_pair& qp) {
   stop_timers(qp);
   count_bound(qp, false);
   unlink(qp);
-  requests_held -= qp.sq.requests.size();
+  requests_held -= qp.sq.window.size();
   a_.uars.remove(static_cast<std::uint32_t>(qp.context.get<&qpc::usr_page>()),
                  uar_users::kind::send_queue, qp.qpn);
   qp.context = {};
@@ -136,15 +136,15 @@ void queue_pairs::destroy(queue_pair& qp) {
 void queue_pairs::discard(std::unique_ptr<queue_pair> qp) {
   const std::shared_ptr<queue_pair> kept = std::move(qp);
   a_.work.discard_by([kept] {
-    if (!kept->sq.requests.empty()) kept->sq.requests.pop_front();
-    return !kept->sq.requests.empty();
+    if (!kept->sq.window.empty()) kept->sq.window.take_oldest();
+    return !kept->sq.window.empty();
   });
 }
 
 bool queue_pairs::store(queue_pair& qp) {
   count_bound(qp, true);
-  qp.context.set<&qpc::next_send_psn>(qp.sq.next_psn)
-      .set<&qpc::last_acked_psn>(psn_before(qp.sq.unacked_psn))
+  qp.context.set<&qpc::next_send_psn>(qp.sq.window.next_psn())
+      .set<&qpc::last_acked_psn>(psn_before(qp.sq.window.unacked_psn()))
       .set<&qpc::ssn>(qp.sq.ssn & psn_mask)
       .set<&qpc::sq_wqe_counter>(qp.sq.counter)
       .set<&qpc::rq_wqe_counter>(qp.rq.counter)
@@ -152,8 +152,8 @@ bool queue_pairs::store(queue_pair& qp) {
       .set<&qpc::msn>(qp.rq.msn);
   // Where these are, an RSS queue pair has the last of its parameters.
   if (!qp.spreads())
-    qp.context.set<&qpc::cur_retry_count>(qp.sq.retries_left & 7)
-        .set<&qpc::cur_rnr_retry>(qp.sq.rnr_retries_left & 7);
+    qp.context.set<&qpc::cur_retry_count>(qp.sq.window.retries_left() & 7)
+        .set<&qpc::cur_rnr_retry>(qp.sq.window.rnr_retries_left() & 7);
   return a_.context_memory->store(context_address(qp.qpn), qp.context);
 }
 
@@ -209,7 +209,7 @@ std::optional<request_place> queue_pairs::send_under(std::uint32_t lkey) const {
   if (requests_held == 0) return std::nullopt;
   for (const auto& [index, qp] : table_) {
     a_.account.charge(work_account::entry);
-    for (const send_request& r : qp->sq.requests) {
+    for (const send_request& r : qp->sq.window.requests()) {
       if (!qp->can_send() || a_.account.slice_over()) break;
       a_.account.charge(work_account::entry);
       if (!r.done && r.data.names(lkey)) return request_place{qp->number(), r.index};

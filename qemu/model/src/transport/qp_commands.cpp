@@ -243,10 +243,8 @@ void qp_commands::entered(queue_pair& qp, const qp_transition& transition, const
       qp.rq.expected_psn = static_cast<std::uint32_t>(qp.context.get<&qpc::next_rcv_psn>());
       break;
     case opcode::rtr2rts_qp:
-      qp.sq.next_psn = qp.sq.unacked_psn = qp.sq.sent_psn =
-          static_cast<std::uint32_t>(qp.context.get<&qpc::next_send_psn>());
-      qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
-      qp.sq.rnr_retries_left = static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>());
+      qp.sq.window.begin(static_cast<std::uint32_t>(qp.context.get<&qpc::next_send_psn>()),
+                         qp.reliable(), qp.retry_limits());
       sends_.kick(qp);
       break;
     case opcode::sqerr2rts_qp:

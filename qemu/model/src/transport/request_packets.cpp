@@ -78,12 +78,8 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
                                (r.is_atomic() ? atomic_header_bytes(r) : 0) +
                                (immediate ? immdt::bytes : 0) + (invalidate ? ieth::bytes : 0);
 
-  std::uint32_t psn = psn_add(r.first_psn, r.next_packet);
-  std::uint32_t skip = 0;
-  if (r.is_read() && r.responses != 0) {  // a retry asks for the rest only
-    skip = r.responses * qp.mtu;
-    psn = psn_add(psn, r.responses);
-  }
+  const std::uint32_t psn = qp.sq.window.psn_of_current();
+  const std::uint32_t skip = r.is_read() ? r.responses * qp.mtu : 0;  // a retry asks for the rest
   const unsigned log_period =
       std::min(static_cast<unsigned>(qp.context.get<&qpc::ack_req_freq>()), log_ack_period_max);
   image<bth> base;
@@ -111,14 +107,6 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
                           access_result::ok)
     return failures::local_protection;
 
-  if (r.expects_response()) {
-    r.asked = true;
-    r.asked_from = r.responses;
-    ++qp.sq.responses_awaited;
-    qp.sq.response_psns += r.psns - r.responses;
-  }
-  const std::uint32_t behind = psn_add(psn, r.expects_response() ? r.psns - r.responses : 1);
-  if (psn_distance(behind, qp.sq.sent_psn) > 0) qp.sq.sent_psn = behind;
   sender_.transmit(qp.way, std::move(*out));
   return std::nullopt;
 }

@@ -46,14 +46,14 @@ bool is_next_response(const send_request& read, bth_operation operation) {
 void requester::receive(queue_pair& qp, transport_packet v, bth_operation operation) {
   if (!qp.can_send()) return;
   // An answer to what has been acknowledged already: it came twice, or late.
-  if (psn_distance(v.psn(), qp.sq.unacked_psn) < 0) return;
+  if (qp.sq.window.is_acknowledged(v.psn())) return;
   // An answer to what has not been sent yet is not the peer's answer to this queue pair. It may be
   // from an earlier life of the QPN, or forged. A request is done when all its packets have been
   // sent, and not before (Linux rxe_comp.c: wqe_state_pending).
-  if (psn_distance(v.psn(), qp.sq.sent_psn) >= 0) {
+  if (!qp.sq.window.was_sent(v.psn())) {
     ++counters_.unsent_answered;
     drops_.drop(v, "an answer to PSN 0x%06x, which was not sent; wanted: a PSN before 0x%06x",
-                v.psn(), qp.sq.sent_psn);
+                v.psn(), qp.sq.window.sent_psn());
     return;
   }
   switch (operation) {
@@ -113,47 +113,25 @@ void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answe
 }
 
 bool requester::acknowledge_before(queue_pair& qp, std::uint32_t psn) {
-  // Everything before `psn` is acknowledged, but a read or atomic needs its response: that it is
-  // passed over means that the response was lost (IBTA vol. 1, 9.7.5.1.4, implied NAK).
-  for (send_request& r : qp.sq.requests) {
-    if (!r.started || psn_distance(psn, r.first_psn) <= 0) break;
-    if (r.done || r.is_local()) continue;
-    if (r.expects_response()) {
-      const std::uint32_t missing = psn_add(r.first_psn, r.responses);
-      if (psn_distance(psn, missing) <= 0) break;
-      retry_gap(qp, missing);
-      return false;
-    }
-    if (psn_distance(psn, psn_add(r.first_psn, r.psns)) < 0) break;
-    r.done = true;
-  }
-  if (psn_distance(psn, qp.sq.unacked_psn) > 0) {
-    qp.sq.unacked_psn = psn;
-    progress(qp);
-  }
-  return true;
+  const send_window::acknowledgement found = qp.sq.window.acknowledge_before(psn);
+  if (found.progress) progress(qp);
+  if (found.missing) retry_gap(qp, *found.missing);
+  return !found.missing;
 }
 
 void requester::progress(queue_pair& qp) {
   qp.sq.last_progress = a_.work.now();
   qp.sq.second_chance = false;
-  qp.sq.retry_started = false;
-  qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
-  qp.sq.rnr_retries_left = static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>());
+  qp.sq.window.restore_retries(qp.retry_limits());
   pairs_.touch(qp);
 }
 
 void requester::read_response(queue_pair& qp, transport_packet& v, bth_operation operation) {
   if (operation != bth_operation::rdma_read_response_middle && !v.take<aeth>()) return;
   if (!acknowledge_before(qp, v.psn())) return;
-  const auto found =
-      std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
-        return !r.started ||
-               (r.is_read() && r.asked && !r.done && psn_add(r.first_psn, r.responses) == v.psn());
-      });
-  // Behind one that has not been begun none has: a queue holds many more.
-  if (found == qp.sq.requests.end() || !found->started) return;
-  send_request& r = *found;
+  send_request* const read = qp.sq.window.awaited_read(v.psn());
+  if (read == nullptr) return;
+  send_request& r = *read;
   const std::uint64_t offset = std::uint64_t{r.responses} * qp.mtu;
   const bool last = r.responses + 1 == r.psns;
   const std::uint64_t due = last ? r.data.size() - offset : qp.mtu;
@@ -175,15 +153,7 @@ void requester::read_response(queue_pair& qp, transport_packet& v, bth_operation
     fail_for_want_of_place(qp);
     return;
   }
-  ++r.responses;
-  // A late answer: it is about to be asked for again, and is not counted before that.
-  const bool counted = r.next_packet != 0;
-  if (counted && qp.sq.response_psns != 0) --qp.sq.response_psns;
-  if (last) {
-    r.done = true;
-    if (counted && qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
-  }
-  qp.sq.unacked_psn = psn_add(v.psn(), 1);
+  qp.sq.window.response_came(r);
   progress(qp);
 }
 
@@ -191,12 +161,8 @@ void requester::atomic_response(queue_pair& qp, transport_packet& v) {
   const auto answer = v.take<aeth>();
   const auto original = v.take<atomic_ack_eth>();
   if (!answer || !original || !acknowledge_before(qp, v.psn())) return;
-  const auto found =
-      std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
-        return !r.started || (r.is_atomic() && r.asked && !r.done && r.first_psn == v.psn());
-      });
-  // Behind one that has not been begun none has: a queue holds many more.
-  if (found == qp.sq.requests.end() || !found->started) return;
+  send_request* const found = qp.sq.window.awaited_atomic(v.psn());
+  if (found == nullptr) return;
   const auto value =
       to_host_order(original->get<&atomic_ack_eth::original_data>(), a_.profile.big_endian_host);
   if (found->data.scatter(*a_.regions, qp.owner, 0, value.data(), value.size()) !=
@@ -204,11 +170,7 @@ void requester::atomic_response(queue_pair& qp, transport_packet& v) {
     fail_for_want_of_place(qp);
     return;
   }
-  found->done = true;
-  const bool counted = found->next_packet != 0;
-  if (counted && qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
-  if (counted && qp.sq.response_psns != 0) --qp.sq.response_psns;
-  qp.sq.unacked_psn = psn_add(v.psn(), 1);
+  qp.sq.window.response_came(*found);
   progress(qp);
 }
 
@@ -216,59 +178,36 @@ void requester::retry_gap(queue_pair& qp, std::uint32_t from) {
   // Until there is progress, or the timer expires, what tells of a gap once more says nothing new:
   // a NAK that came twice, or a response that was under way behind a lost one (Linux rxe_comp.c:
   // started_retry).
-  if (!std::exchange(qp.sq.retry_started, true)) retry(qp, from);
+  if (qp.sq.window.begin_retry()) retry(qp, from);
 }
 
 void requester::retry(queue_pair& qp, std::uint32_t from) {
-  if (qp.sq.retries_left != 0) {
-    --qp.sq.retries_left;
-  } else if (migration_.migrate(qp)) {
-    qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
-  } else {
-    a_.rules.because("no acknowledgement of PSN 0x%06x, nor after retry_count %u retries", from,
-                     static_cast<unsigned>(qp.context.get<&qpc::retry_count>()));
-    fail_head(qp, failures::retry_exceeded);
-    return;
+  if (!qp.sq.window.use_retry()) {
+    if (!migration_.migrate(qp)) return fail_without_answer(qp, from);
+    qp.sq.window.set_retries(qp.retry_limits().retries);
   }
   ++counters_.retries;
   rewind(qp, from);
 }
 
+void requester::fail_without_answer(queue_pair& qp, std::uint32_t from) {
+  a_.rules.because("no acknowledgement of PSN 0x%06x, nor after retry_count %u retries", from,
+                   static_cast<unsigned>(qp.context.get<&qpc::retry_count>()));
+  fail_head(qp, failures::retry_exceeded);
+}
+
 void requester::rewind(queue_pair& qp, std::uint32_t from) {
-  send_side& sq = qp.sq;
-  sq.responses_awaited = 0;
-  sq.response_psns = 0;
-  sq.cursor = sq.requests.size();
-  for (std::size_t i = 0; i < sq.requests.size(); ++i) {
-    send_request& r = sq.requests[i];
-    if (r.done) continue;
-    if (!r.started || r.is_local()) {
-      sq.cursor = std::min(sq.cursor, i);
-      break;
-    }
-    const bool before = psn_distance(from, psn_add(r.first_psn, r.psns)) >= 0;
-    if (before) {  // sent, and not to be sent again
-      if (r.expects_response() && r.next_packet != 0) {
-        ++sq.responses_awaited;
-        sq.response_psns += r.psns - r.responses;
-      }
-      continue;
-    }
-    const std::int32_t into = psn_distance(from, r.first_psn);
-    r.next_packet = r.expects_response() || into < 0 ? 0 : static_cast<std::uint32_t>(into);
-    sq.cursor = std::min(sq.cursor, i);
-  }
+  qp.sq.window.rewind(from);
   sends_.kick(qp);
 }
 
 void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned timer_code) {
-  if (qp.sq.rnr_retries_left == 0) {
+  if (!qp.sq.window.use_rnr_retry()) {
     a_.rules.because("the peer has no receive for PSN 0x%06x, nor after rnr_retry %u retries", from,
                      static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>()));
     fail_head(qp, failures::rnr_retry_exceeded);
     return;
   }
-  if (qp.sq.rnr_retries_left != 7) --qp.sq.rnr_retries_left;  // 7: for ever
   counters_.rnr_waits.count(qp.way.port);
   rewind(qp, from);
   qp.sq.waiting_rnr = true;
@@ -304,17 +243,13 @@ void requester::fail_for_want_of_place(queue_pair& qp) {
 
 void requester::fail_head(queue_pair& qp, failure why) {
   // What was acknowledged before it completes first.
-  for (send_request& r : qp.sq.requests) {
-    if (r.done) continue;
-    r.blame(why, a_.rules);
-    break;
-  }
+  qp.sq.window.fail_oldest(why, a_.rules);
   sends_.settle(qp);
 }
 
 void requester::watch(queue_pair& qp) {
   const auto exponent = static_cast<unsigned>(qp.context.get<&primary_path::ack_timeout>());
-  if (qp.sq.timer || exponent == 0 || !qp.reliable() || qp.sq.unacked_psn == qp.sq.next_psn) return;
+  if (qp.sq.timer || exponent == 0 || !qp.reliable() || !qp.sq.window.has_outstanding()) return;
   if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining) return;
   qp.sq.last_progress = a_.work.now();
   qp.sq.second_chance = false;
@@ -326,7 +261,7 @@ void requester::timer_expired(std::uint32_t qpn) {
   if (qp == nullptr) return;
   qp->sq.timer = {};
   const bool active = qp->state == qp_state::rts || qp->state == qp_state::sq_draining;
-  const bool outstanding = qp->sq.unacked_psn != qp->sq.next_psn;
+  const bool outstanding = qp->sq.window.has_outstanding();
   const auto exponent = static_cast<unsigned>(qp->context.get<&primary_path::ack_timeout>());
   if (!active || !outstanding || exponent == 0) return;
 
@@ -344,8 +279,8 @@ void requester::timer_expired(std::uint32_t qpn) {
     if (!waits && qp->sq.second_chance) {
       counters_.timeouts.count(qp->way.port);
       qp->sq.second_chance = false;
-      qp->sq.retry_started = false;
-      retry(*qp, qp->sq.unacked_psn);
+      qp->sq.window.end_retry();
+      retry(*qp, qp->sq.window.unacked_psn());
       if (qp->state == qp_state::error) return;
     } else {
       qp->sq.second_chance = !waits;

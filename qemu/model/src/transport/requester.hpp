@@ -51,6 +51,7 @@ class requester final : private work_receiver {
   bool acknowledge_before(queue_pair& qp, std::uint32_t psn);
   void progress(queue_pair& qp);
   void retry(queue_pair& qp, std::uint32_t from);
+  void fail_without_answer(queue_pair& qp, std::uint32_t from);
   void rewind(queue_pair& qp, std::uint32_t from);
   void wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned timer_code);
   void fail_head(queue_pair& qp, failure why);

@@ -25,20 +25,10 @@ namespace {
 /// Packets (or packetless requests) per run, if its slice goes so far.
 constexpr unsigned run_budget = 32;
 
-/// Packets sent and not acknowledged, per queue pair: enough to keep the loop busy, few enough that
-/// packets waiting inside the model stay small.
-constexpr std::uint32_t window = 128;
-
 /// Without the rule that a doorbell stands behind its entry: how often the entry is looked at, and
 /// how long apart, before it is taken whatever its owner bit says.
 constexpr unsigned looks_most = 8;
 constexpr std::uint64_t look_interval_ns = 1'000'000;
-
-/// A read's response uses sequence numbers too; half of the circle must stay unused (IBTA vol. 1,
-/// 9.7.2).
-constexpr std::uint32_t psn_span_max = 1u << 22;
-// So the longest message fits alone, with the smallest MTU.
-static_assert((std::uint64_t{1} << log_message_bytes) / 256 <= psn_span_max);
 
 }  // namespace
 
@@ -193,7 +183,7 @@ bool send_engine::fetch(queue_pair& qp) {
   if (!qp.sq.armed && !a_.rules.is_off(rule::send_doorbell_rung)) return false;
   if (qp.sq.hears_at > a_.work.now()) return false;
   // One that has none may always take one: none waits for the others for ever.
-  if (!qp.sq.requests.empty() && pairs_.requests_held >= a_.kept.requests) return false;
+  if (!qp.sq.window.empty() && pairs_.requests_held >= a_.kept.requests) return false;
   std::optional<send_request> fetched;
   rule_book& rules = a_.rules;
   const host_memory::about what(a_.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
@@ -227,7 +217,7 @@ bool send_engine::fetch(queue_pair& qp) {
   }
   r.turn = a_.work.turns();
   if (!r.wrong) check_fetched(qp, r);
-  qp.sq.requests.push_back(std::move(r));
+  qp.sq.window.add(std::move(r));
   ++pairs_.requests_held;
   pairs_.touch(qp);
   return true;
@@ -237,20 +227,17 @@ bool send_engine::start(queue_pair& qp, send_request& r) {
   if (r.started) return true;
   if (qp.state == qp_state::sq_draining) return false;
   if (qp.reliable()) {
-    if (r.fence && qp.sq.responses_awaited != 0) return false;
+    if (r.fence && qp.sq.window.awaits_responses()) return false;
     r.psns = 1;
     if (qp.connected() && !r.is_atomic() && r.data.size() > qp.mtu)
       r.psns = static_cast<std::uint32_t>((r.data.size() + qp.mtu - 1) / qp.mtu);
-    const auto span = static_cast<std::uint32_t>(psn_distance(qp.sq.next_psn, qp.sq.unacked_psn));
-    if (span != 0 && span + r.psns > psn_span_max) return false;
+    if (!qp.sq.window.has_room(r.psns)) return false;
   } else if (r.large != nullptr) {
     r.psns = r.segments();
   } else if (qp.service == qp_service::uc && r.data.size() > qp.mtu) {
     r.psns = static_cast<std::uint32_t>((r.data.size() + qp.mtu - 1) / qp.mtu);
   }
-  r.first_psn = qp.sq.next_psn;
-  qp.sq.next_psn = psn_add(qp.sq.next_psn, r.psns);
-  r.started = true;
+  qp.sq.window.start_current();
   ++qp.sq.ssn;
   pairs_.touch(qp);
   return true;
@@ -258,14 +245,13 @@ bool send_engine::start(queue_pair& qp, send_request& r) {
 
 send_engine::step send_engine::execute_locally(queue_pair& qp, send_request& r) {
   // In order with what is before it, and done before what is behind it starts.
-  if (qp.sq.cursor != 0) return step::blocked;
+  if (!qp.sq.window.current_is_oldest()) return step::blocked;
   if (r.manages_memory() && !manage_memory(qp, r)) return step::unfinished;
   if (r.wrong) {
     settle(qp);
     return step::blocked;
   }
-  r.done = true;
-  ++qp.sq.cursor;
+  qp.sq.window.finish_current();
   settle(qp);
   return step::skipped;
 }
@@ -308,8 +294,9 @@ std::optional<failure> send_engine::send_packet(queue_pair& qp, send_request& r)
 
 send_engine::step send_engine::advance(queue_pair& qp) {
   qp.sq.held_up = false;
-  if (qp.sq.cursor == qp.sq.requests.size() && !fetch(qp)) return step::blocked;
-  send_request& r = qp.sq.requests[qp.sq.cursor];
+  send_window& window = qp.sq.window;
+  if (window.all_sent() && !fetch(qp)) return step::blocked;
+  send_request& r = window.current();
   if (r.wrong) {
     settle(qp);
     return step::blocked;
@@ -318,24 +305,15 @@ send_engine::step send_engine::advance(queue_pair& qp) {
   qp.sq.held_up = sender_.held_up(qp, datagrams_.way_of(qp, r));
   if (qp.sq.held_up) return step::blocked;
   if (!start(qp, r)) return step::blocked;
-  if (qp.reliable()) {
-    // Negative when a read is asked again for its rest.
-    const std::int32_t unacked =
-        psn_distance(psn_add(r.first_psn, r.next_packet), qp.sq.unacked_psn);
-    if (unacked >= static_cast<std::int32_t>(qp.sq.response_psns + window)) return step::blocked;
-    const auto most = 1u << qp.context.get<&qpc::sra_max>();
-    if (r.expects_response() && r.next_packet == 0 && qp.sq.responses_awaited >= most)
-      return step::blocked;
-  }
+  if (qp.reliable() && !window.may_send_current(1u << qp.context.get<&qpc::sra_max>()))
+    return step::blocked;
   if (const auto wrong = send_packet(qp, r)) {
     r.blame(*wrong, a_.rules);
     settle(qp);
     return step::blocked;
   }
-  if (++r.next_packet < r.packets()) return step::sent;
-  r.done = !qp.reliable();
-  ++qp.sq.cursor;
-  if (r.done) settle(qp);
+  window.packet_sent();
+  if (window.message_sent() && r.done) settle(qp);
   return step::sent;
 }
 
@@ -351,28 +329,26 @@ void send_engine::tell_done(queue_pair& qp, const send_request& r) {
 }
 
 void send_engine::settle(queue_pair& qp) {
-  send_side& sq = qp.sq;
-  for (bool one = false; !sq.requests.empty() && sq.requests.front().done; one = true) {
+  send_window& window = qp.sq.window;
+  for (bool one = false; !window.empty() && window.oldest().done; one = true) {
     if (one && a_.account.slice_over()) return kick(qp);
-    const send_request r = std::move(sq.requests.front());
-    sq.requests.pop_front();
+    const send_request r = window.take_oldest();
     --pairs_.requests_held;
-    if (sq.cursor != 0) --sq.cursor;
     pairs_.touch(qp);
     tell_done(qp, r);
   }
   // Behind a request that failed it is flushed, whatever is wrong with it; a queue that drains ends
   // what it has begun.
-  const bool failed = !sq.requests.empty() && sq.requests.front().wrong;
-  if (failed && (qp.state == qp_state::rts ||
-                 (qp.state == qp_state::sq_draining && sq.requests.front().started)))
+  const bool failed = !window.empty() && window.oldest().wrong;
+  if (failed &&
+      (qp.state == qp_state::rts || (qp.state == qp_state::sq_draining && window.oldest().started)))
     errors_.send_failed(qp);
   check_drained(qp);
 }
 
 void send_engine::check_drained(queue_pair& qp) {
   if (qp.state != qp_state::sq_draining) return;
-  if (!qp.sq.requests.empty() && qp.sq.requests.front().started) return;
+  if (!qp.sq.window.empty() && qp.sq.window.oldest().started) return;
   pairs_.set_state(qp, qp_state::sq_drained);
   if (qp.sq.drain_event) pairs_.post_event(qp, event_type::sq_drained);
 }

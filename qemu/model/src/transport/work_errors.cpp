@@ -17,12 +17,11 @@ namespace freehca::model {
 using namespace layouts;
 
 void work_errors::send_failed(queue_pair& qp) {
-  const send_request failed = std::move(qp.sq.requests.front());
-  qp.sq.requests.pop_front();
+  const send_request failed = qp.sq.window.take_oldest();
   --pairs_.requests_held;
-  qp.sq.cursor = 0;
+  qp.sq.window.stop();
   qp.sq.covered = static_cast<std::uint16_t>(failed.index + failed.blocks);
-  forget_done(qp);
+  qp.sq.window.forget_done();
   completions_.send_failed(qp, failed, *failed.wrong, *failed.why);
   if (qp.state == qp_state::error) return;
   if (qp.reliable()) {
@@ -84,9 +83,9 @@ void work_errors::run(std::uint32_t qpn) {
 }
 
 bool work_errors::flush_sends(queue_pair& qp) {
-  qp.sq.cursor = 0;
+  qp.sq.window.stop();
   for (; !a_.account.slice_over();) {
-    if (qp.sq.requests.empty()) {
+    if (qp.sq.window.empty()) {
       std::optional<send_request> fetched;
       const host_memory::about what(a_.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
       if (!qp.sq.ring.present || !qp.sq.rung ||
@@ -99,30 +98,22 @@ bool work_errors::flush_sends(queue_pair& qp) {
       send_request& r = *fetched;
       ++qp.sq.taken;
       qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
-      qp.sq.requests.push_back(std::move(r));
+      qp.sq.window.add(std::move(r));
       ++pairs_.requests_held;
       pairs_.touch(qp);
     }
-    const send_request r = std::move(qp.sq.requests.front());
-    qp.sq.requests.pop_front();
+    const send_request r = qp.sq.window.take_oldest();
     --pairs_.requests_held;
     // What was done before the error, and has not been told yet, has succeeded all the same.
     if (r.done) {
       sends_.tell_done(qp, r);
     } else {
-      forget_done(qp);
+      qp.sq.window.forget_done();
       qp.sq.covered = static_cast<std::uint16_t>(r.index + r.blocks);
       completions_.send_flushed(qp, r);
     }
   }
   return true;
-}
-
-void work_errors::forget_done(queue_pair& qp) {
-  for (send_request& r : qp.sq.requests) {
-    if (!r.started && !r.done) break;
-    r.done = false;
-  }
 }
 
 bool work_errors::flush_receives(queue_pair& qp) {

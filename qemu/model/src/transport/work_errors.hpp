@@ -53,8 +53,6 @@ class work_errors final : private work_receiver {
   /// As far as the slice goes; true: there is more.
   bool flush_sends(queue_pair& qp);
   bool flush_receives(queue_pair& qp);
-  /// Behind a request that has failed nothing succeeds.
-  static void forget_done(queue_pair& qp);
 
   enum work : std::uint8_t { flush_queues };  // number: the queue pair
   void run_item(work_item& what) override { run(what.number); }
