@@ -99,7 +99,7 @@ RULES = {
     # Of the model its face for C, as QEMU's device; and where doorbells stand in a page that a
     # client maps.
     "vfio_user/server": (
-        ["layouts", "vfio_user", "keeper", "wires", "captures", "model"],
+        ["layouts", "vfio_user", "keeper", "wires", "closed_process", "captures", "model"],
         False,
     ),
     # What a client has told, whatever the adapter is.
@@ -108,7 +108,9 @@ RULES = {
     # What opens an adapter for programs that block.
     "vfio_user/blocking": (CORE + ["blocking", "vfio_user_host"], False),
     # Cables of programs, and the owner of a descriptor.
-    "wires": (["wires"], False),
+    "wires": (["wires", "closed_process"], False),
+    # What a program gives up after its start, whatever the program is.
+    "wires/closed_process": (["wires", "closed_process"], False),
     "wires/captures": (["wires", "captures"], False),
     # It is linked into objects that programs load, and stands on nothing else.
     "wires/shm": (["wires_shm"], False),
@@ -120,7 +122,7 @@ RULES = {
     "switch/infiniband": (["layouts", "packets", "switch_common", "infiniband_switch"], False),
     "switch/ethernet": (["layouts", "switch_common", "ethernet_switch"], False),
     "switch/program": (
-        ["wires", "switch_common", "infiniband_switch", "ethernet_switch"],
+        ["wires", "closed_process", "switch_common", "infiniband_switch", "ethernet_switch"],
         False,
     ),
     # The face knows the driver alone. Each library for programs adds the place of the adapter.
@@ -288,6 +290,8 @@ def check_the_checker():
         ("wires/src/a.cpp", "<", "freehca/model/c_api.h"),
         ("wires/src/a.cpp", "<", "freehca/vfio_user/channel.hpp"),
         ("wires/shm/src/a.cpp", "<", "freehca/wires/descriptor.hpp"),
+        ("wires/closed_process/src/a.cpp", "<", "freehca/captures/packet_file.hpp"),
+        ("qemu/model/src/link/a.cpp", "<", "freehca/closed_process/closing.hpp"),
         ("wires/shm/src/a.cpp", "<", "freehca/packets/wire_form.hpp"),
         ("wires/descriptor/include/freehca/wires/a.hpp", "<", "freehca/layouts/headers.hpp"),
         ("switch/program/src/a.cpp", "<", "freehca/vfio_user/channel.hpp"),
