@@ -40,7 +40,9 @@ def check_contents(package):
     if more := sorted(files - set(WANTED)):
         sys.exit(f"{package} has {more} beside")
     fields = run("dpkg-deb", "-f", package, "Package", "Depends")
-    if "Package: freehca\n" not in fields or "libc6" not in fields or "libfmt" not in fields:
+    if "Package: freehca\n" not in fields or any(
+        name not in fields for name in ("libc6", "libfmt", "libseccomp2")
+    ):
         sys.exit(f"{package}: {fields}")
 
 

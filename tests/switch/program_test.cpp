@@ -2,8 +2,10 @@
 // Copyright the freehca authors
 //
 // freehca-switch as a program: how it begins and ends, and raw peers on its wires.
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -30,7 +32,6 @@ namespace freehca::switch_program::test {
 namespace {
 
 using namespace layouts;
-using infiniband_switch::test::datagram;
 using infiniband_switch::test::directed;
 using infiniband_switch::test::to_qp0;
 using infiniband_switch::test::wire_of;
@@ -270,6 +271,68 @@ TEST_F(switch_program, it_calls_who_listens) {
   for (int i = 0; i < 2; ++i) {
     pollfd one{listener.get(), POLLIN, 0};
     ASSERT_EQ(1, poll(&one, 1, 5000));
+    peer a(wires::descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)));
+    a.link();
+  }
+}
+
+TEST_F(switch_program, it_gives_up_rights_as_it_is_asked_to) {
+  const std::vector<std::string> usual{"--listen", path("s"), "--ports", "2"};
+  const auto with = [&usual](const std::string& how) {
+    std::vector<std::string> all = usual;
+    all.insert(all.end(), {"--closed", how});
+    return all;
+  };
+  for (const auto& arguments : {usual, with("auto"), with("required")}) {
+    start(arguments);
+    EXPECT_NE(std::string::npos, program.said().find("; closed: Landlock ABI ")) << program.said();
+    EXPECT_EQ(0, program.stop());
+    EXPECT_NE(0, access(path("s").c_str(), F_OK));
+  }
+  start(with("off"));
+  EXPECT_NE(std::string::npos, program.said().find("; not closed: --closed off"));
+  expect_refusal(with("on"), 2, "--closed");
+}
+
+#ifdef FREEHCA_OLD_KERNEL
+TEST_F(switch_program, on_a_kernel_that_cannot_take_rights_away) {
+  for (const auto& [parts, words] :
+       {std::pair{"landlock", "closed in part: seccomp; the kernel has no Landlock"},
+        {"seccomp", "; the kernel has no seccomp"},
+        {"both", "not closed: the kernel has no Landlock; the kernel has no seccomp"}}) {
+    std::vector<std::string> all{parts, FREEHCA_SWITCH, "--listen", path("s"), "--ports", "2"};
+    started_program one(FREEHCA_OLD_KERNEL);
+    one.start(all);
+    EXPECT_NE(std::string::npos, one.said().find("ready: ")) << one.said();
+    EXPECT_NE(std::string::npos, one.said().find(words)) << one.said();
+    EXPECT_EQ(0, one.stop());
+    all.insert(all.end(), {"--closed", "required"});
+    started_program other(FREEHCA_OLD_KERNEL);
+    other.start(all);
+    EXPECT_EQ(1, other.wait());
+    EXPECT_NE(std::string::npos, other.said().find("--closed required: ")) << other.said();
+    EXPECT_NE(std::string::npos, other.said().find(words)) << other.said();
+    EXPECT_EQ(std::string::npos, other.said().find("ready")) << other.said();
+    EXPECT_NE(0, access(path("s").c_str(), F_OK)) << "its socket is gone";
+  }
+}
+#endif
+
+TEST_F(switch_program, a_closed_one_calls_a_port_of_the_host_again) {
+  const wires::descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes_of = sizeof at;
+  ASSERT_EQ(0, bind(listener.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at));
+  ASSERT_EQ(0, listen(listener.get(), 4));
+  ASSERT_EQ(0, getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &bytes_of));
+  start({"--closed", "required", "--port",
+         "stream:connect=127.0.0.1:" + std::to_string(ntohs(at.sin_port)), "--port",
+         listening("b")});
+  for (int i = 0; i < 3; ++i) {
+    pollfd one{listener.get(), POLLIN, 0};
+    ASSERT_EQ(1, poll(&one, 1, 5000)) << i;
     peer a(wires::descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)));
     a.link();
   }

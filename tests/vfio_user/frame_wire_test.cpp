@@ -73,6 +73,13 @@ struct user_wires : ::testing::Test {
     std::ifstream("/proc/self/task/" + std::to_string(gettid()) + "/children") >> found;
     return found;
   }
+  // A line of /proc/PID/status.
+  std::string status(const std::string& name) const {
+    std::ifstream file("/proc/" + std::to_string(process()) + "/status");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with(name + ":\t")) return line.substr(name.size() + 2);
+    return "";
+  }
   std::string why;
   kept got;
   std::unique_ptr<wire> made;
@@ -115,6 +122,103 @@ TEST_F(user_wires, a_port_of_the_host_leads_to_the_guest) {
   EXPECT_TRUE(comes(*made, got, [](const auto& f) {
     return f.size() >= 42 && f.substr(12, 10) == who_has && f.substr(38, 4) == guest;
   })) << "it looks for the guest";
+}
+
+// Packets of a guest to the gateway, as RFC 791, RFC 768 and RFC 793 have them.
+std::string big_endian(std::uint16_t value) {
+  return {static_cast<char>(value >> 8), static_cast<char>(value & 0xff)};
+}
+
+std::uint16_t checksum(const std::string& text) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    sum += static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])) << (i % 2 == 0 ? 8 : 0);
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  return static_cast<std::uint16_t>(~sum);
+}
+
+std::string packet(char protocol, const std::string& content) {
+  const auto length = static_cast<std::uint16_t>(20 + content.size());
+  const std::string before = "\x45\0"s + big_endian(length) + "\0\1\0\0\x40"s + protocol;
+  const std::string addresses = guest + gateway;
+  return everybody + station + "\x08\0"s + before +
+         big_endian(checksum(before + "\0\0"s + addresses)) + addresses + content;
+}
+
+constexpr char udp_protocol = 17, tcp_protocol = 6;
+constexpr std::uint16_t guest_port = 3000;
+
+// Without a checksum, as UDP permits.
+std::string datagram(std::uint16_t port, const std::string& data) {
+  const auto length = static_cast<std::uint16_t>(8 + data.size());
+  return packet(udp_protocol,
+                big_endian(guest_port) + big_endian(port) + big_endian(length) + "\0\0"s + data);
+}
+
+// The first segment of a connection.
+std::string opening(std::uint16_t port) {
+  const std::string before =
+      big_endian(guest_port) + big_endian(port) + "\0\0\0\1\0\0\0\0\x50\x02\x10\0"s;
+  const std::string pseudo = guest + gateway + "\0\x06\0\x14"s;
+  return packet(tcp_protocol,
+                before + big_endian(checksum(pseudo + before + "\0\0\0\0"s)) + "\0\0"s);
+}
+
+// A socket of the host's at a port that the kernel chooses.
+struct host_socket {
+  explicit host_socket(int type) : own(socket(AF_INET, type | SOCK_CLOEXEC, 0)) {
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    EXPECT_EQ(0, bind(own.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at));
+    EXPECT_EQ(0, getsockname(own.get(), reinterpret_cast<sockaddr*>(&at), &length));
+  }
+  std::uint16_t port() const { return ntohs(at.sin_port); }
+  bool becomes_readable() const {
+    pollfd one{own.get(), POLLIN, 0};
+    return poll(&one, 1, 5000) == 1;
+  }
+  descriptor own;
+  sockaddr_in at{};
+};
+
+TEST_F(user_wires, a_closed_one_reaches_the_host_and_the_files_of_its_folder) {
+  const folder files;
+  std::ofstream(files.path("boot")) << "a small file";
+  made = make_wire("user:tftp=" + files.path(""), why, closed_process::mode::required);
+  ASSERT_NE(nullptr, made) << why;
+  EXPECT_EQ("2", status("Seccomp"));
+  const auto send = [this](const std::string& frame) {
+    EXPECT_TRUE(made->send(bytes(frame), frame.size()));
+  };
+  const auto brings = [this](const std::string& data) {
+    return comes(*made, got, [&](const auto& f) { return f.find(data) != std::string::npos; });
+  };
+  send(question(guest, gateway));
+  EXPECT_TRUE(comes(*made, got, [](const auto& f) { return answers(f, gateway); }));
+  send(datagram(69, "\0\1boot\0octet\0"s));
+  EXPECT_TRUE(brings("\0\3\0\1a small file"s)) << "TFTP";
+  const host_socket datagrams(SOCK_DGRAM);
+  send(datagram(datagrams.port(), "from the guest"));
+  ASSERT_TRUE(datagrams.becomes_readable());
+  sockaddr_in sender{};
+  socklen_t length = sizeof sender;
+  char text[64];
+  EXPECT_EQ(14, recvfrom(datagrams.own.get(), text, sizeof text, 0,
+                         reinterpret_cast<sockaddr*>(&sender), &length));
+  EXPECT_EQ(13, sendto(datagrams.own.get(), "from the host", 13, 0,
+                       reinterpret_cast<const sockaddr*>(&sender), length));
+  EXPECT_TRUE(brings("from the host")) << "UDP";
+  const host_socket connections(SOCK_STREAM);
+  ASSERT_EQ(0, listen(connections.own.get(), 1));
+  send(opening(connections.port()));
+  EXPECT_TRUE(connections.becomes_readable()) << "TCP";
+}
+
+TEST_F(user_wires, one_that_is_not_closed) {
+  made = make_wire("user", why, closed_process::mode::off);
+  ASSERT_NE(nullptr, made) << why;
+  EXPECT_EQ("0", status("Seccomp"));
 }
 
 TEST_F(user_wires, one_whose_process_is_killed_says_so_and_takes_frames) {

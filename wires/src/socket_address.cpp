@@ -3,16 +3,27 @@
 #include <freehca/wires/socket_address.hpp>
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include <fmt/format.h>
 
 namespace freehca::wires {
+
+std::uint16_t socket_address::port() const {
+  // The C library's structures of both families have the port at the same place.
+  static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+  if (family() != AF_INET && family() != AF_INET6) return 0;
+  sockaddr_in address{};
+  std::memcpy(&address, &storage, sizeof address);
+  return ntohs(address.sin_port);
+}
 
 std::string unix_address(const std::string& path, socket_address& to) {
   sockaddr_un address{};

@@ -85,6 +85,14 @@ std::uint64_t stream_wire::deadline() const {
   return state_ == state::apart && !addresses_.empty() ? next_call_ : wire::deadline();
 }
 
+void stream_wire::add_permissions(closed_process::permissions& to) const {
+  if (!path_.empty()) to.removed_files.push_back(path_);
+  for (const socket_address& one : addresses_) {
+    to.connected_families.push_back(one.family());
+    if (one.port() != 0) to.connected_ports.push_back(one.port());
+  }
+}
+
 void stream_wire::work(short events, std::uint64_t now, wire_reader& to) {
   if (state_ == state::apart && !addresses_.empty() && now >= next_call_) {
     call(now);

@@ -19,7 +19,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <list>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -183,11 +185,32 @@ void network::turn() {
   if (ready > 0 && watched_[0].revents != 0) arrived();
 }
 
+// The folder of the host's list of name servers. The list may be a link, and may be replaced by
+// another file, so the folder is needed.
+std::string folder_of_name_servers() {
+  std::error_code ignored;
+  const auto file = std::filesystem::canonical("/etc/resolv.conf", ignored);
+  return ignored ? "/etc" : file.parent_path().string();
+}
+
+// Ports of the host are bound before, so the process binds none later.
+std::string close_network(const user_network_options& how) {
+  closed_process::permissions kept;
+  kept.connects_anywhere = true;
+  kept.read_folders.push_back(folder_of_name_servers());
+  if (!how.tftp.empty()) kept.read_folders.push_back(how.tftp);
+  const closed_process::closing result = closed_process::close_process(how.closed, kept);
+  if (result.failed) return fmt::format("--closed required: {}", result.text);
+  if (result.partial) std::fprintf(stderr, "user network: %s\n", result.text.c_str());
+  return "";
+}
+
 }  // namespace
 
 void serve_user_network(int socket, const user_network_options& how) {
   network served(socket);
-  const std::string why = served.begin(how);
+  std::string why = served.begin(how);
+  if (why.empty()) why = close_network(how);
   const std::string said = why.empty() ? user_network_ready : why;
   ::send(socket, said.data(), said.size(), MSG_NOSIGNAL);
   if (!why.empty()) _exit(EXIT_FAILURE);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <freehca/closed_process/closing.hpp>
+
 namespace freehca::wires {
 
 /// A port of the host that is forwarded to the guest.
@@ -21,6 +23,7 @@ struct forwarded_port {
 struct user_network_options {
   std::vector<forwarded_port> forwarded;  ///< hostfwd=tcp|udp:[ADDRESS]:PORT-[ADDRESS]:PORT
   std::string tftp, boot_file;            ///< tftp=FOLDER, bootfile=NAME
+  closed_process::mode closed = closed_process::mode::automatic;
 };
 
 /// Parses the options. Returns "", or a message.

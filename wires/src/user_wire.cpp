@@ -35,6 +35,10 @@ class user_wire final : public frame_wire {
     }
   }
 
+  void add_permissions(closed_process::permissions& to) const override {
+    to.children.push_back(process_);
+  }
+
  private:
   ssize_t write_frame(const std::byte* from, std::size_t bytes) override {
     return ::send(descriptor(), from, bytes, MSG_NOSIGNAL);
@@ -63,8 +67,10 @@ class user_wire final : public frame_wire {
 
 }  // namespace
 
-std::unique_ptr<wire> frame_wire::user(const std::string& options, std::string& why) {
+std::unique_ptr<wire> frame_wire::user(const std::string& options, closed_process::mode closed,
+                                       std::string& why) {
   user_network_options how;
+  how.closed = closed;
   why = read_options(options, how);
   if (!why.empty()) {
     why = fmt::format("user: {}", why);

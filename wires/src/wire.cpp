@@ -29,13 +29,16 @@ struct kind {
   std::string_view beginning;
   bool frames_alone;
   std::unique_ptr<wire> (*make)(const std::string& rest, std::string& why);
+  /// For a wire with a process of its own, in place of `make`.
+  std::unique_ptr<wire> (*make_process)(const std::string& rest, closed_process::mode closed,
+                                        std::string& why);
 };
 constexpr kind kinds[] = {
-    {"stream:listen=", false, stream_wire::listen},
-    {"stream:connect=", false, stream_wire::connect},
-    {"dgram:local=", false, datagrams},
-    {"tap:", true, frame_wire::tap},
-    {"user:", true, frame_wire::user},
+    {"stream:listen=", false, stream_wire::listen, nullptr},
+    {"stream:connect=", false, stream_wire::connect, nullptr},
+    {"dgram:local=", false, datagrams, nullptr},
+    {"tap:", true, frame_wire::tap, nullptr},
+    {"user:", true, nullptr, frame_wire::user},
 };
 
 // Returns null if there is no such kind.
@@ -52,10 +55,13 @@ std::string written_out(const std::string& text) {
 
 }  // namespace
 
-std::unique_ptr<wire> make_wire(const std::string& text, std::string& why) {
+std::unique_ptr<wire> make_wire(const std::string& text, std::string& why,
+                                closed_process::mode closed) {
   const std::string whole = written_out(text);
-  if (const kind* found = kind_of(whole))
-    return found->make(whole.substr(found->beginning.size()), why);
+  if (const kind* found = kind_of(whole)) {
+    const std::string rest = whole.substr(found->beginning.size());
+    return found->make != nullptr ? found->make(rest, why) : found->make_process(rest, closed, why);
+  }
   why = fmt::format(
       "{}: none, stream:listen=ADDRESS, stream:connect=ADDRESS, "
       "dgram:local=ADDRESS,remote=ADDRESS, tap:ifname=NAME or user",

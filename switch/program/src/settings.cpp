@@ -62,6 +62,11 @@ int read_command_line(int argc, char** argv, settings& to) {
                  "them active; off (default): one of the hosts runs it")
       ->check(CLI::IsMember({"on", "off"}))
       ->each([&to](const std::string& text) { to.manages = text == "on"; });
+  app.add_option("--closed",
+                 "auto (default): the program gives up the rights that it does not need after its "
+                 "start, as far as the kernel can; required: it ends if that fails; off")
+      ->check(CLI::IsMember({"auto", "required", "off"}))
+      ->each([&to](const std::string& text) { closed_process::read_mode(text, to.closed); });
   app.add_flag("--trace", to.trace,
                "each link that comes or goes and each dropped packet as a line on stderr");
   app.footer(

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <freehca/closed_process/closing.hpp>
+
 namespace freehca::switch_program {
 
 inline constexpr unsigned fewest_ports = 2;
@@ -23,6 +25,7 @@ struct settings {
   std::uint64_t guid = 0x0002c90300f0d000;
   std::string description = "freehca-switch";
   bool trace = false;
+  closed_process::mode closed = closed_process::mode::automatic;
 };
 
 /// How the program ends that was asked for nothing else.

@@ -97,10 +97,12 @@ std::string switch_loop::begin() {
   stop_ = wires::descriptor(signalfd(-1, &ends, SFD_CLOEXEC));
   if (!stop_.open()) return std::strerror(errno);
   if (std::string why = lay_wires(); !why.empty()) return why;
-  report(fmt::format("ready: {} ports, {}", how_.ports,
+  if (std::string why = close_itself(); !why.empty()) return why;
+  report(fmt::format("ready: {} ports, {}; {}", how_.ports,
                      how_.ethernet ? "an Ethernet bridge"
                                    : fmt::format("an InfiniBand switch, GUID {:#018x}{}", how_.guid,
-                                                 how_.manages ? ", with a subnet manager" : "")));
+                                                 how_.manages ? ", with a subnet manager" : ""),
+                     rights_));
   return "";
 }
 
@@ -108,7 +110,7 @@ std::string switch_loop::lay_wires() {
   if (how_.listen.empty()) {
     for (unsigned i = 0; i < ports_.size(); ++i) {
       std::string why;
-      ports_[i].wire = wires::make_wire(how_.wires[i], why);
+      ports_[i].wire = wires::make_wire(how_.wires[i], why, how_.closed);
       if (ports_[i].wire == nullptr) return fmt::format("--port {}: {}", i + 1, why);
     }
     return "";
@@ -122,6 +124,15 @@ std::string switch_loop::lay_wires() {
     one.wire = std::move(made);
   }
   return "";
+}
+
+std::string switch_loop::close_itself() {
+  closed_process::permissions kept;
+  for (const port& one : ports_) one.wire->add_permissions(kept);
+  if (!listener_path_.empty()) kept.removed_files.push_back(listener_path_);
+  const closed_process::closing result = closed_process::close_process(how_.closed, kept);
+  rights_ = result.text;
+  return result.failed ? fmt::format("--closed required: {}", result.text) : "";
 }
 
 // The places are fixed; one where nobody is has a descriptor below 0, which poll() passes over.

@@ -50,6 +50,8 @@ class switch_loop final : public switch_common::surroundings {
   enum place : unsigned { stop_place, listener_place, first_port_place };
 
   std::string lay_wires();
+  /// Gives up the rights that are not needed from now on. "", or what is wrong.
+  std::string close_itself();
   void wait_for_something();
   void serve(unsigned number, short events);
   void accept_one();
@@ -61,6 +63,7 @@ class switch_loop final : public switch_common::surroundings {
   std::unique_ptr<switch_common::forwarder> forwarder_;
   wires::descriptor stop_, listener_;
   std::string listener_path_;
+  std::string rights_;  ///< what close_itself() has done, for people
   std::vector<pollfd> watched_;
 };
 

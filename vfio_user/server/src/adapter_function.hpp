@@ -74,6 +74,11 @@ class adapter_function {
   wires::wire* cable(unsigned port) const { return cables_[port].get(); }
   bool may_receive() const { return freehca_model_link_may_receive(model_); }
   void serve_cable(unsigned port, short events);
+  /// Adds the permissions that the function needs in a closed process.
+  void add_permissions(closed_process::permissions& to) const {
+    for (const auto& cable : cables_)
+      if (cable != nullptr) cable->add_permissions(to);
+  }
 
   std::uint64_t counter(const char* name) const;
 

@@ -34,6 +34,8 @@ class control_socket {
   }
   /// Leaves the removal of the path to another process.
   void leave_path() { path_.clear(); }
+  /// The path that the destructor removes, or "".
+  const std::string& path() const { return path_; }
   /// The listening socket; -1: there is none.
   int socket() const { return listener_.get(); }
 

@@ -58,7 +58,7 @@ bool is_listening_stream(int socket) {
 }  // namespace
 
 // A name that begins with @ is an abstract address: its first byte is zero.
-void tell_manager(const std::string& what) {
+void service_manager::find() {
   const std::string_view path = environment_value("NOTIFY_SOCKET");
   if (path.empty()) return;
   sockaddr_un address{};
@@ -70,10 +70,15 @@ void tell_manager(const std::string& what) {
   std::memcpy(address.sun_path, path.data(), path.size());
   if (path[0] == '@') address.sun_path[0] = '\0';
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
-  const vfio_user::descriptor socket = wires::make_socket(AF_UNIX, SOCK_DGRAM);
-  if (sendto(socket.get(), what.data(), what.size(), MSG_NOSIGNAL,
-             reinterpret_cast<const sockaddr*>(&address), bytes) < 0)
-    report(fmt::format("NOTIFY_SOCKET {}: {}", path, std::strerror(errno)));
+  socket_ = wires::make_socket(AF_UNIX, SOCK_DGRAM);
+  if (connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0) return;
+  report(fmt::format("NOTIFY_SOCKET {}: {}", path, std::strerror(errno)));
+  socket_.close();
+}
+
+void service_manager::tell(const std::string& what) {
+  if (socket_.open() && send(socket_.get(), what.data(), what.size(), MSG_NOSIGNAL) < 0)
+    report(fmt::format("NOTIFY_SOCKET: {}: {}", what, std::strerror(errno)));
 }
 
 std::string take_passed_sockets(passed_sockets& to) {

@@ -8,9 +8,17 @@
 
 namespace freehca::device_server {
 
-/// Sends a state to the service manager, if the environment names one (NOTIFY_SOCKET,
-/// sd_notify(3)).
-void tell_manager(const std::string& what);
+/// The service manager, if the environment names one (NOTIFY_SOCKET, sd_notify(3)).
+class service_manager {
+ public:
+  /// Connects to the manager's socket. A closed process can no longer do this.
+  void find();
+  /// Sends a state, if a manager was found.
+  void tell(const std::string& what);
+
+ private:
+  vfio_user::descriptor socket_;
+};
 
 /// Sockets on which the service manager listens for this process (LISTEN_FDS, sd_listen_fds(3)).
 /// The socket with the name "control" is the control socket, the other one is the clients' socket.

@@ -97,6 +97,7 @@ class client_keeper {
   bool was_ready_ = false;  ///< this process or an earlier one has reported ready
   keeper::request_deaths deaths_;
   bool asked_to_end_ = false;
+  service_manager manager_;
 };
 
 sigset_t signals_of(std::initializer_list<int> numbers) {
@@ -107,6 +108,7 @@ sigset_t signals_of(std::initializer_list<int> numbers) {
 }
 
 std::string client_keeper::begin() {
+  manager_.find();
   state_ = keeper::make_shared_state();
   // The parent may have set SIGCHLD to be ignored. Then the end of a child would not be reported.
   signal(SIGCHLD, SIG_DFL);
@@ -155,7 +157,7 @@ void client_keeper::be_the_adapter(descriptor link) {
   if (starts_ > 1) number_files(how_, starts_);
   int code = 0;
   {
-    server all(how_, keeper_side(std::move(link), state_));
+    server all(how_, std::move(manager_), keeper_side(std::move(link), state_));
     if (const std::string why = all.begin(std::move(sockets_)); !why.empty()) {
       report(why);
       code = 1;
@@ -197,7 +199,7 @@ void client_keeper::take_records() {
       if (!without_exceptions([&] { client_.take(std::move(one)); })) client_.lose_something();
       continue;
     }
-    if (!std::exchange(was_ready_, true)) tell_manager("READY=1");
+    if (!std::exchange(was_ready_, true)) manager_.tell("READY=1");
     if (!one.descriptors.empty()) sockets_.device = std::move(one.descriptors[0]);
     if (one.descriptors.size() > 1) sockets_.control = std::move(one.descriptors[1]);
   }
@@ -213,7 +215,7 @@ void client_keeper::take_signals() {
   while (read(signals_.get(), &about, sizeof about) == sizeof about) {
     if (about.ssi_signo == SIGCHLD) continue;
     const bool again = std::exchange(asked_to_end_, true);
-    if (!again) tell_manager("STOPPING=1");
+    if (!again) manager_.tell("STOPPING=1");
     if (!again) asked_ = now_ns();
     if (process_ < 0 || (again && now_ns() - asked_ < same_signal_ns)) continue;
     kill(process_, again ? SIGKILL : SIGTERM);
@@ -295,7 +297,9 @@ int client_keeper::run() {
 }  // namespace
 
 int serve(settings& how, passed_sockets passed) {
-  server all(how);
+  service_manager manager;
+  manager.find();
+  server all(how, std::move(manager));
   if (const std::string why = all.begin(std::move(passed)); !why.empty()) {
     report(why);
     return 1;

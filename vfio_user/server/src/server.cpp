@@ -27,8 +27,12 @@ namespace freehca::device_server {
 using namespace vfio_user;
 using namespace wires;
 
-server::server(settings& how, keeper_side keeper)
-    : how_(how), keeper_(std::move(keeper)), function_(how, memory_), rest_(how.poll_ns) {
+server::server(settings& how, service_manager manager, keeper_side keeper)
+    : how_(how),
+      manager_(std::move(manager)),
+      keeper_(std::move(keeper)),
+      function_(how, memory_),
+      rest_(how.poll_ns) {
   session_.connect(function_, memory_, keeper_);
 }
 
@@ -59,17 +63,29 @@ std::string server::begin(passed_sockets passed) {
       !why.empty())
     return why;
   if (std::string why = listen_for_clients(std::move(passed.device)); !why.empty()) return why;
+  if (std::string why = close_itself(); !why.empty()) return why;
   tell_that_it_is_ready();
   return "";
+}
+
+std::string server::close_itself() {
+  closed_process::permissions kept;
+  function_.add_permissions(kept);
+  if (bound_) kept.removed_files.push_back(how_.socket);
+  if (!control_.path().empty()) kept.removed_files.push_back(control_.path());
+  const closed_process::closing result = closed_process::close_process(how_.closed, kept);
+  rights_ = result.text;
+  return result.failed ? fmt::format("--closed required: {}", result.text) : "";
 }
 
 void server::tell_that_it_is_ready() {
   const std::array<int, 2> sockets{listener_.get(), control_.socket()};
   keeper_.tell(keeper::record::ready, std::span(sockets).first(sockets[1] >= 0 ? 2 : 1));
   told_ready_ = keeper_.there();
-  report(fmt::format("ready: {}", bound_ ? how_.socket : "the socket that was handed over"));
+  report(fmt::format("ready: {}; {}", bound_ ? how_.socket : "the socket that was handed over",
+                     rights_));
   // If there is a keeper, the manager has started the keeper, and the keeper reports to it.
-  if (!keeper_.there()) tell_manager("READY=1");
+  if (!keeper_.there()) manager_.tell("READY=1");
 }
 
 void server::resume(keeper::kept_client& client) {
@@ -239,7 +255,7 @@ void server::run() {
   bool asked_to_end = false;
   while (!asked_to_end)
     if (!without_exceptions([&] { asked_to_end = !work(); })) recover_from_lack_of_memory();
-  if (!keeper_.there()) tell_manager("STOPPING=1");
+  if (!keeper_.there()) manager_.tell("STOPPING=1");
 }
 
 }  // namespace freehca::device_server

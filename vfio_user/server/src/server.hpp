@@ -27,7 +27,7 @@ namespace freehca::device_server {
 class server {
  public:
   /// `how` is not const, because the control socket changes settings.
-  explicit server(settings& how, keeper_side keeper = {});
+  server(settings& how, service_manager manager, keeper_side keeper = {});
   ~server();
   server(const server&) = delete;
   server& operator=(const server&) = delete;
@@ -63,16 +63,20 @@ class server {
   /// other events wait while doorbells are written.
   static constexpr std::uint64_t doorbells_alone_ns = 2'000, others_wait_ns = 20'000;
 
+  /// Gives up the rights that are not needed from now on. Returns "", or a message.
+  std::string close_itself();
   void tell_that_it_is_ready();
 
   memory_reserve reserve_;
   settings& how_;
+  service_manager manager_;
   keeper_side keeper_;
   session session_;
   client_memory memory_{session_};
   adapter_function function_;
   vfio_user::descriptor listener_, stop_;
   bool bound_ = false, told_ready_ = false;
+  std::string rights_;  ///< the result of close_itself(), for people
   /// Clients that connected while another client is served. Their first request is refused.
   std::vector<vfio_user::channel> refused_;
   control_subject subject_{{how_, function_}, session_, memory_};

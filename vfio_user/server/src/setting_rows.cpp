@@ -122,6 +122,10 @@ std::string take_poll_time(settings& to, const std::string& text) {
   return why;
 }
 
+std::string take_closed(settings& to, const std::string& text) {
+  return closed_process::read_mode(text, to.closed) ? "" : closed_process::mode_names;
+}
+
 std::string take_bar2_size(settings& to, const std::string& text) {
   const auto value = byte_count(text);
   if (!value || !std::has_single_bit(*value) || *value < 8 * mebibyte || *value > 128 * mebibyte)
@@ -180,6 +184,9 @@ constexpr setting_row rows[] = {
     {"restarts", "on: when the adapter's process dies, another one takes its place, and the guest "
                  "finds an adapter with an internal error",
      [](settings& s, text t) { return take_switch(s.restarts, t); }},
+    {"closed", "auto (default): the server gives up the rights that it does not need after its "
+               "start, as far as the kernel can; required: it ends if that fails; off",
+     take_closed},
     {"max-commands", "commands that the firmware takes at once: a power of two from 1 to 128",
      take_max_commands},
     {"bar2-size", "8M (default) to 128M, a power of two", take_bar2_size},

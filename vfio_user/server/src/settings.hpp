@@ -7,6 +7,7 @@
 #include <string>
 
 #include <freehca/model/c_api.h>
+#include <freehca/closed_process/closing.hpp>
 
 #include "configuration_space.hpp"
 
@@ -37,6 +38,7 @@ struct settings {
   bool trace = false;
   /// Whether a keeper keeps the client if the adapter's process dies.
   bool restarts = false;
+  closed_process::mode closed = closed_process::mode::automatic;
 };
 
 }  // namespace freehca::device_server

@@ -125,7 +125,7 @@ std::string adapter_function::lay_cables() {
   for (unsigned i = 0; i < cables_.size(); ++i) {
     if (how_.wire[i] == "none") continue;
     std::string why;
-    cables_[i] = wires::make_wire(how_.wire[i], why);
+    cables_[i] = wires::make_wire(how_.wire[i], why, how_.closed);
     if (cables_[i] == nullptr) return fmt::format("--port{}: {}", i + 1, why);
   }
   return "";

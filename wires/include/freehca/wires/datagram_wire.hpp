@@ -28,6 +28,9 @@ class datagram_wire final : public wire {
   short events(bool reading) const override;
   std::uint64_t deadline() const override;
   void work(short events, std::uint64_t now, wire_reader& to) override;
+  void add_permissions(closed_process::permissions& to) const override {
+    if (!path_.empty()) to.removed_files.push_back(path_);
+  }
 
  private:
   bool put(const std::byte* from, std::size_t bytes);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <freehca/closed_process/closing.hpp>
 #include <freehca/wires/descriptor.hpp>
 #include <freehca/wires/wire.hpp>
 
@@ -27,7 +28,9 @@ class frame_wire : public wire {
   static std::unique_ptr<wire> tap(const std::string& options, std::string& why);
   /// A network that libslirp emulates, like QEMU's -netdev user (user_network.hpp has the options).
   /// It runs in a separate process, so that libslirp parses a guest's frames apart from the server.
-  static std::unique_ptr<wire> user(const std::string& options, std::string& why);
+  /// This process is closed in the mode `closed`.
+  static std::unique_ptr<wire> user(const std::string& options, closed_process::mode closed,
+                                    std::string& why);
 
   bool send(const std::byte* from, std::size_t bytes) override;
   bool connected() const override { return frames_.open(); }

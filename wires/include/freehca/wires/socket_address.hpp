@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct socket_address {
   socklen_t bytes = 0;
 
   int family() const { return storage.ss_family; }
+  /// The TCP or UDP port in host order; 0 for other addresses.
+  std::uint16_t port() const;
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 

@@ -44,6 +44,7 @@ class stream_wire final : public wire {
   short events(bool reading) const override;
   std::uint64_t deadline() const override;
   void work(short events, std::uint64_t now, wire_reader& to) override;
+  void add_permissions(closed_process::permissions& to) const override;
 
  private:
   enum class state { listening, apart, connecting, connected };

@@ -8,6 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include <freehca/closed_process/closing.hpp>
+#include <freehca/closed_process/permissions.hpp>
+
 namespace freehca::wires {
 
 /// The receiver of a wire's packets.
@@ -45,11 +48,16 @@ class wire {
   /// The time at which work() must be called even without an event. All ones: never.
   virtual std::uint64_t deadline() const { return ~std::uint64_t{0}; }
   virtual void work(short events, std::uint64_t now, wire_reader& to) = 0;
+
+  /// Adds the permissions that the wire needs in a closed process, until its destructor returns.
+  virtual void add_permissions(closed_process::permissions&) const {}
 };
 
 /// Creates the wire that the text names ("stream:listen=/run/wire"). Returns null and a message if
-/// the text is wrong or the wire cannot be created. "none" does not name a wire.
-std::unique_ptr<wire> make_wire(const std::string& text, std::string& why);
+/// the text is wrong or the wire cannot be created. "none" does not name a wire. If the wire has a
+/// process of its own, that process is closed in the mode `closed`.
+std::unique_ptr<wire> make_wire(const std::string& text, std::string& why,
+                                closed_process::mode closed = closed_process::mode::automatic);
 
 /// Whether the wire carries only Ethernet frames, so that a port of InfiniBand cannot use it.
 bool carries_frames_alone(const std::string& text);
