@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/bpf.h>
-#include <linux/landlock.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -57,10 +56,6 @@ kernel_functions with_filter_alone() {
   kernel_functions made = this_kernel;
   made.restrict_self = [](int, std::uint32_t) -> long { return 0; };
   return made;
-}
-
-long abi_of_this_kernel() {
-  return this_kernel.create_ruleset(nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
 permissions removal_of(const std::string& path) {

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "in_child.hpp"
 
+#include <linux/landlock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +58,10 @@ closing close_child(mode how, const permissions& kept, const kernel_functions& k
   return {.failed = (ended.code & 1) != 0,
           .partial = (ended.code & 2) != 0,
           .text = std::string(text.data(), static_cast<std::size_t>(got))};
+}
+
+long abi_of_this_kernel() {
+  return this_kernel.create_ruleset(nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
 folder::folder() {

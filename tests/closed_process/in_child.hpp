@@ -27,6 +27,9 @@ end run_open(const std::function<long()>& call);
 /// Closes a child process and returns the result.
 closing close_child(mode how, const permissions& kept, const kernel_functions& kernel);
 
+/// The ABI of the running kernel's Landlock.
+long abi_of_this_kernel();
+
 /// A folder that is removed with its owner.
 class folder {
  public:
