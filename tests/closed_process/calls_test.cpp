@@ -364,17 +364,20 @@ TEST(kept_permissions, connections_to_any_address) {
 }
 
 struct waiting_child {
-  waiting_child() : process(fork()) {
+  waiting_child() {
     if (process != 0) return;
-    // It must not outlive a parent that exits without the destructor.
+    // It must not outlive a parent that exits without the destructor. The parent may have exited
+    // before the first call.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (true) pause();
+    while (getppid() == parent) pause();
+    _exit(0);
   }
   ~waiting_child() {
     kill(process, SIGKILL);
     waitpid(process, nullptr, 0);
   }
-  pid_t process;
+  const pid_t parent = getpid();
+  pid_t process = fork();
 };
 
 // The child belongs to the closed process, so it is made there.
