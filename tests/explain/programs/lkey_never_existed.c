@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// A write from memory with an lkey that no region has ever had.
+#include "rig.h"
+
+static struct ibv_mr *from, *to;
+
+static void setup_buffers(void) {
+  from = ibv_reg_mr(domain, source, BLOCK, 0);
+  to = ibv_reg_mr(domain, target, BLOCK, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  must(from != NULL && to != NULL, "ibv_reg_mr");
+}
+
+static void write_block(void) {
+  struct ibv_sge entry = piece(source, BLOCK, WRONG_OR_RIGHT(from->lkey + 0x4200, from->lkey));
+  struct ibv_send_wr wr = remote_request(IBV_WR_RDMA_WRITE, &entry, target, to->rkey), *bad;
+  fact("lkey", entry.lkey);
+  must(ibv_post_send(requester, &wr, &bad) == 0, "ibv_post_send");
+}
+
+int main(void) {
+  open_rig();
+  setup_buffers();
+  create_queue_pairs(IBV_QPT_RC);
+  connect_queue_pairs();
+  write_block();
+  return show_completion(requester_cq, IBV_WC_LOC_PROT_ERR, target, BLOCK);
+}

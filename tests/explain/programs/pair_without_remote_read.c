@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// A read although qp_access_flags of the responder forbid it.
+#include "rig.h"
+
+static struct ibv_mr *from, *to;
+
+static void setup_buffers(void) {
+  from = ibv_reg_mr(domain, source, BLOCK, IBV_ACCESS_REMOTE_READ);
+  to = ibv_reg_mr(domain, target, BLOCK, IBV_ACCESS_LOCAL_WRITE);
+  must(from != NULL && to != NULL, "ibv_reg_mr");
+}
+
+static void connect_pair(void) {
+  struct ibv_qp_attr how = attributes_towards(requester);
+  how.qp_access_flags = WRONG_OR_RIGHT(IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_READ);
+  bring_up(responder, how, IBV_QPS_RTS);
+  bring_up(requester, attributes_towards(responder), IBV_QPS_RTS);
+}
+
+static void read_block(void) {
+  struct ibv_sge entry = piece(target, BLOCK, to->lkey);
+  struct ibv_send_wr wr = remote_request(IBV_WR_RDMA_READ, &entry, source, from->rkey), *bad;
+  must(ibv_post_send(requester, &wr, &bad) == 0, "ibv_post_send");
+}
+
+int main(void) {
+  open_rig();
+  setup_buffers();
+  create_queue_pairs(IBV_QPT_RC);
+  connect_pair();
+  read_block();
+  return show_completion(requester_cq, IBV_WC_REM_INV_REQ_ERR, target, BLOCK);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The responder of a forbidden write learns of it by an asynchronous event.
+#include "rig.h"
+
+static struct ibv_mr *from, *to;
+
+static void setup_buffers(void) {
+  from = ibv_reg_mr(domain, source, BLOCK, 0);
+  to = ibv_reg_mr(
+      domain, target, BLOCK,
+      WRONG_OR_RIGHT(IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+  must(from != NULL && to != NULL, "ibv_reg_mr");
+  fact("rkey", to->rkey);
+}
+
+static void write_block(void) {
+  struct ibv_sge entry = piece(source, BLOCK, from->lkey);
+  struct ibv_send_wr wr = remote_request(IBV_WR_RDMA_WRITE, &entry, target, to->rkey), *bad;
+  must(ibv_post_send(requester, &wr, &bad) == 0, "ibv_post_send");
+}
+
+int main(void) {
+  open_rig();
+  setup_buffers();
+  create_queue_pairs(IBV_QPT_RC);
+  connect_queue_pairs();
+  write_block();
+  completion_of(requester_cq);
+  return show_event(IBV_EVENT_QP_ACCESS_ERR, memcmp(source, target, BLOCK) == 0);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// A send with invalidation of a key that no window has.
+#include "rig.h"
+
+static struct ibv_mr *from, *to;
+static struct ibv_mw* window;
+
+static void setup_buffers(void) {
+  from = ibv_reg_mr(domain, source, BLOCK, 0);
+  to = ibv_reg_mr(domain, target, BLOCK, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+  must(from != NULL && to != NULL, "ibv_reg_mr");
+}
+
+static uint32_t bind_window(void) {
+  window = ibv_alloc_mw(domain, IBV_MW_TYPE_2);
+  must(window != NULL, "ibv_alloc_mw");
+  struct ibv_send_wr wr = request(IBV_WR_BIND_MW, NULL), *bad;
+  wr.num_sge = 0;
+  wr.bind_mw.mw = window;
+  wr.bind_mw.rkey = ibv_inc_rkey(window->rkey);
+  wr.bind_mw.bind_info =
+      (struct ibv_mw_bind_info){to, (uintptr_t)target, BLOCK, IBV_ACCESS_REMOTE_WRITE};
+  must(ibv_post_send(responder, &wr, &bad) == 0, "ibv_post_send");
+  must(completion_of(responder_cq).status == IBV_WC_SUCCESS, "the binding");
+  fact("rkey", wr.bind_mw.rkey);
+  return wr.bind_mw.rkey;
+}
+
+static void post_receive(void) {
+  struct ibv_sge entry = piece(target, BLOCK, to->lkey);
+  struct ibv_recv_wr wr = receive_request(&entry), *bad;
+  must(ibv_post_recv(responder, &wr, &bad) == 0, "ibv_post_recv");
+}
+
+static void send_and_invalidate(uint32_t rkey) {
+  struct ibv_sge entry = piece(source, BLOCK, from->lkey);
+  struct ibv_send_wr wr = request(IBV_WR_SEND_WITH_INV, &entry), *bad;
+  wr.invalidate_rkey = rkey;
+  fact("key", rkey);
+  must(ibv_post_send(requester, &wr, &bad) == 0, "ibv_post_send");
+}
+
+int main(void) {
+  open_rig();
+  setup_buffers();
+  create_queue_pairs(IBV_QPT_RC);
+  connect_queue_pairs();
+  const uint32_t rkey = bind_window();
+  post_receive();
+  send_and_invalidate(rkey + WRONG_OR_RIGHT(0x4200, 0));
+  return show_completion(responder_cq, IBV_WC_REM_INV_REQ_ERR, target, BLOCK);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// An RDMA write on an unreliable datagram queue pair, which has none.
+#include "rig.h"
+
+static struct ibv_mr *from, *to;
+
+static void setup_buffers(void) {
+  from = ibv_reg_mr(domain, source, BLOCK, 0);
+  to = ibv_reg_mr(domain, target, BLOCK, ALL_RIGHTS);
+  must(from != NULL && to != NULL, "ibv_reg_mr");
+}
+
+static int post_write(void) {
+  struct ibv_sge entry = piece(source, BLOCK, from->lkey);
+  struct ibv_send_wr wr = remote_request(IBV_WR_RDMA_WRITE, &entry, target, to->rkey), *bad;
+  return ibv_post_send(requester, &wr, &bad);
+}
+
+int main(void) {
+  open_rig();
+  setup_buffers();
+  create_queue_pairs(WRONG_OR_RIGHT(IBV_QPT_UD, IBV_QPT_RC));
+  connect_queue_pairs();
+  // Libraries may refuse the request at once, or leave that to the adapter.
+  const int error = post_write();
+  if (error != 0) return show_error(error, EINVAL, 0);
+  return show_completion(requester_cq, IBV_WC_LOC_QP_OP_ERR, target, BLOCK);
+}
