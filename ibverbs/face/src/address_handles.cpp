@@ -35,20 +35,22 @@ using namespace freehca;
 using namespace freehca::ibverbs;
 
 FREEHCA_EXPORT ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* how) {
+  FREEHCA_CALL(call);
   engine& here = engine_of(pd->context);
   if (here.dead()) return fail(ENODEV);
-  if (!here.is_port(how->port_num)) return fail(EINVAL);
+  if (!here.is_port(how->port_num))
+    return fail(call.ended(because(EINVAL, "port_num %u is no port", unsigned{how->port_num})));
   auto made = std::make_unique<datagram_address>();
   const engine::guard held(here.lock);
   address_attributes path = address_of(*how);
   if (is_ethernet(here, how->port_num)) {
     roce_path found;
     if (const int error = read_path(here, *how, how->port_num, found); error != 0)
-      return fail(error);
+      return fail(call.ended(error));
     path = found;
   }
   const result<ah_handle> created = here.objects().create<address_handle>({of(pd).handle, path});
-  if (!created.ok()) return fail(errno_of(created.error()));
+  if (!created.ok()) return fail(call.ended(here.errno_of_refusal(created.error())));
   made->verbs = {pd->context, pd, 0};
   made->handle = created.value();
   made->address = &here.objects().find(made->handle)->address;

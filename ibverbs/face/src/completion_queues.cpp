@@ -50,6 +50,12 @@ completions* create(ibv_context* context, const ibv_cq_init_attr_ex& asked) {
   return made.release();
 }
 
+void note_queue(const completions& made, const void* from) {
+  if (explains_failures)
+    note_made(named_kind::completion_queue, made.object->number, from,
+              std::to_string(made.verbs.cqe) + " entries");
+}
+
 }  // namespace
 
 // What is refused, and by which error, is as in rdma-core 44 providers/mlx4/verbs.c (create_cq,
@@ -66,8 +72,10 @@ ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* how) {
   // The timestamp stands where LID and SL stand else.
   if ((how->wc_flags & timestamp) != 0 && (how->wc_flags & path) != 0)
     return fail(refuse("a timestamp beside the SL or the LID"));
-  completions* const made = create(context, *how);
+  FREEHCA_CALL(call);
+  completions* const made = call.made(create(context, *how));
   if (made == nullptr) return nullptr;
+  note_queue(*made, call.from());
   made->is_single_threaded = (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
   set_polling_functions(made->verbs, how->wc_flags);
   return &made->verbs;
@@ -114,17 +122,23 @@ FREEHCA_EXPORT ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq
   how.cq_context = cq_context;
   how.channel = channel;
   how.comp_vector = static_cast<std::uint32_t>(vector);
-  completions* const made = create(context, how);
-  return made != nullptr ? cq_of(*made) : nullptr;
+  FREEHCA_CALL(call);
+  completions* const made = call.made(create(context, how));
+  if (made == nullptr) return nullptr;
+  note_queue(*made, call.from());
+  return cq_of(*made);
 }
 
 FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
+  FREEHCA_CALL(call);
   completions& queue = of(cq);
   engine& here = engine_of(cq->context);
   if (!here.dead()) {
     const engine::guard held(here.lock);
     destroy_extended_completion_queue destroy;
-    if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
+    const std::uint32_t number = queue.object->number;
+    if (const int error = here.perform(destroy, queue.handle); error != 0) return call.ended(error);
+    note_destroyed(named_kind::completion_queue, number, call.from());
     here.poll_events();  // no event of it comes later
   }
   // A forked child shares the parent's descriptors, so the events of dead objects stay. Another

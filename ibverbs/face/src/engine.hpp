@@ -19,6 +19,7 @@
 #include <freehca/hca/port_addresses.hpp>
 
 #include "errors.hpp"
+#include "explanation.hpp"
 #include "host.hpp"
 #include "uncancellable.hpp"
 
@@ -102,7 +103,12 @@ class engine {
   /// The same. Returns 0, or an errno.
   template <class Operation, class... Arguments>
   int perform(Operation& op, const Arguments&... arguments) {
-    return errno_of(outcome_of(op, arguments...));
+    return errno_of_refusal(outcome_of(op, arguments...));
+  }
+  /// The errno of an outcome. Its reason is kept for the explanation of the call.
+  int errno_of_refusal(status outcome) {
+    because(outcome, objects_.refused());
+    return errno_of(outcome);
   }
   /// Delivers all events that are due.
   void poll_events();

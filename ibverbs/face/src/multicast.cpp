@@ -83,6 +83,7 @@ using namespace freehca;
 using namespace freehca::ibverbs;
 
 FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* to, std::uint16_t lid) {
+  FREEHCA_CALL(call);
   engine& here = engine_of(qp->context);
   if (here.dead()) return ENODEV;
   pair& queue = of(qp);
@@ -90,8 +91,16 @@ FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* to, std::uint16_t
   if (find(queue, *to, lid) != queue.groups.end()) return 0;
   gid group;
   std::memcpy(group.raw, to->raw, sizeof group.raw);
-  if (qp->qp_type != IBV_QPT_UD || !is_multicast(group) || !is_valid_lid(here, queue, lid))
-    return EINVAL;
+  if (qp->qp_type != IBV_QPT_UD)
+    return call.ended(because(EINVAL, "QP 0x%06x is not of type UD", qp->qp_num));
+  if (!is_multicast(group))
+    return call.ended(because(EINVAL,
+                              "QP 0x%06x: the GID is no multicast GID (it does not begin "
+                              "with 0xff)",
+                              qp->qp_num));
+  if (!is_valid_lid(here, queue, lid))
+    return call.ended(
+        because(EINVAL, "QP 0x%06x: LID 0x%x is no multicast LID", qp->qp_num, unsigned{lid}));
   queue.groups.reserve(queue.groups.size() + 1);
   // With another LID the group is the same one: the adapter knows groups by their GIDs.
   const auto same =
@@ -103,7 +112,7 @@ FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* to, std::uint16_t
     made = *same;
     made.lid = lid;
   } else if (const int error = join(here, queue, made); error != 0) {
-    return error;
+    return call.ended(error);
   }
   queue.groups.push_back(made);
   here.host().group_changed(lid, true);

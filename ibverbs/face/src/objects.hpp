@@ -22,6 +22,7 @@
 
 #include "engine.hpp"
 #include "event_queue.hpp"
+#include "explanation.hpp"
 
 /// The attribute of the functions that programs call.
 #define FREEHCA_EXPORT extern "C" __attribute__((visibility("default")))
@@ -243,6 +244,8 @@ ibv_mw* allocate_window(ibv_pd* pd, ibv_mw_type type);
 int bind_window(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* how);
 int free_window(ibv_mw* mw);
 int post_send(ibv_qp* qp, ibv_send_wr* requests, ibv_send_wr** bad);
+/// The same in a call of the program that does more.
+int post_send(const verbs_call& call, ibv_qp* qp, ibv_send_wr* requests, ibv_send_wr** bad);
 int post_receive(ibv_qp* qp, ibv_recv_wr* requests, ibv_recv_wr** bad);
 int post_shared_receive(ibv_srq* srq, ibv_recv_wr* requests, ibv_recv_wr** bad);
 int poll_completions(ibv_cq* cq, int most, ibv_wc* to);

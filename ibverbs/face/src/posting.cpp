@@ -154,9 +154,11 @@ bool has_more_entries(int entries, std::uint32_t most) {
 int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inline_pieces& pieces,
               queues::window_binding& binding, frame_parts& parts) {
   const std::optional<send_opcode> opcode = opcode_of(from.opcode);
-  if (!opcode) return EINVAL;
+  if (!opcode) return because(EINVAL, "opcode %d is none of this queue pair", from.opcode);
   const ibv_qp_cap& most = queue.made_with.cap;
-  if (has_more_entries(from.num_sge, most.max_send_sge)) return ENOMEM;
+  if (has_more_entries(from.num_sge, most.max_send_sge))
+    return because(ENOMEM, "num_sge %d; at most %u, as the queue pair was made", from.num_sge,
+                   most.max_send_sge);
   to.opcode = *opcode;
   to.wr_id = from.wr_id;
   to.signaled = queue.made_with.sq_sig_all != 0 || (from.send_flags & IBV_SEND_SIGNALED) != 0;
@@ -164,7 +166,9 @@ int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inli
   to.fence = (from.send_flags & IBV_SEND_FENCE) != 0;
   to.immediate = layouts::swap_be(from.imm_data);
   if ((from.send_flags & IBV_SEND_INLINE) != 0 && from.num_sge > 0) {
-    if (!pieces.gather(from, to) || to.inline_length > most.max_inline_data) return ENOMEM;
+    if (!pieces.gather(from, to) || to.inline_length > most.max_inline_data)
+      return because(ENOMEM, "%u bytes of inline data; at most %u (max_inline_data)",
+                     to.inline_length, most.max_inline_data);
   } else {
     to.list = entries_of(from.sg_list);
     to.entries = static_cast<unsigned>(from.num_sge);
@@ -173,8 +177,9 @@ int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inli
   if (queue.made_with.qp_type == IBV_QPT_XRC_SEND) to.remote_srqn = from.qp_type.xrc.remote_srqn;
   if (queue.made_with.qp_type == IBV_QPT_UD) {
     // Those of other opcodes have something else where datagrams have their address handle.
-    if (from.opcode != IBV_WR_SEND && from.opcode != IBV_WR_SEND_WITH_IMM) return EINVAL;
-    if (from.wr.ud.ah == nullptr) return EINVAL;
+    if (from.opcode != IBV_WR_SEND && from.opcode != IBV_WR_SEND_WITH_IMM)
+      return because(EINVAL, "opcode %d; a UD queue pair sends datagrams alone", from.opcode);
+    if (from.wr.ud.ah == nullptr) return because(EINVAL, "no address handle");
     to.to = of(from.wr.ud.ah).address;
     to.remote_qpn = from.wr.ud.remote_qpn;
     to.qkey = from.wr.ud.remote_qkey;
@@ -204,17 +209,30 @@ int error_of_post(status s) {
   return s.is(driver_error::queue_full) ? ENOMEM : EINVAL;
 }
 
+/// The same, with a reason for explanations.
+int explained_post(status s, const pair& queue) {
+  because(s, {});
+  const auto& object = *queue.object;
+  return because(error_of_post(s),
+                 "QP 0x%06x: %s (the queue pair is in state %u, and has room for "
+                 "%u sends)",
+                 unsigned{object.number}, words(s).c_str(), static_cast<unsigned>(object.qp_state),
+                 unsigned{object.rings.send.most_outstanding()});
+}
+
 template <class Queue>
-int post_receives(Queue& queue, std::uint32_t most_entries, ibv_recv_wr* request,
-                  ibv_recv_wr** bad) {
+int post_receives(const verbs_call& call, std::uint32_t qpn, Queue& queue,
+                  std::uint32_t most_entries, ibv_recv_wr* request, ibv_recv_wr** bad) {
   int error = 0;
   for (; request != nullptr; request = request->next) {
     if (has_more_entries(request->num_sge, most_entries)) {
-      error = EINVAL;
+      error = because(EINVAL, "num_sge %d; at most %u", request->num_sge, most_entries);
     } else if (const status posted = queue.post({request->wr_id, entries_of(request->sg_list),
                                                  static_cast<unsigned>(request->num_sge)});
                !posted.ok()) {
-      error = error_of_post(posted);
+      error = because(error_of_post(posted), "%s", words(posted).c_str());
+    } else if (explains_failures && qpn != 0) [[unlikely]] {
+      note_receive(qpn, call.from());
     }
     if (error != 0) {
       if (bad != nullptr) *bad = request;
@@ -222,12 +240,17 @@ int post_receives(Queue& queue, std::uint32_t most_entries, ibv_recv_wr* request
     }
   }
   queue.ring();
-  return error;
+  return call.ended(error);
 }
 
 }  // namespace
 
 int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
+  const verbs_call call("ibv_post_send", __builtin_return_address(0));
+  return post_send(call, qp, request, bad);
+}
+
+int post_send(const verbs_call& call, ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   pair& queue = of(qp);
   engine& here = engine_of(qp->context);
   if (here.dead()) {
@@ -243,9 +266,11 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   for (; request != nullptr; request = request->next) {
     send_request translated;
     error = translate(queue, *request, translated, pieces, binding, parts);
+    if (explains_failures) [[unlikely]]
+      note_send(qp->qp_num, ring.posted() & 0xffff, call.from());
     if (error == 0)
       if (const status posted = work_requests::post(ring, translated); !posted.ok())
-        error = error_of_post(posted);
+        error = explained_post(posted, queue);
     if (error != 0) {
       if (bad != nullptr) *bad = request;
       break;
@@ -254,38 +279,41 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   ring.ring();
   here.host().polls_after_doorbell();
   here.poll_events_if_any();
-  return error;
+  return call.ended(error);
 }
 
 int post_receive(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
+  const verbs_call call("ibv_post_recv", __builtin_return_address(0));
   engine& here = engine_of(qp->context);
   if (here.dead()) {
     if (bad != nullptr) *bad = request;
     return ENODEV;
   }
   const engine::guard held(here.lock);
-  return post_receives(of(qp).object->rings.receive, of(qp).made_with.cap.max_recv_sge, request,
-                       bad);
+  return post_receives(call, qp->qp_num, of(qp).object->rings.receive,
+                       of(qp).made_with.cap.max_recv_sge, request, bad);
 }
 
 int post_to_receive_queue(ibv_wq* wq, ibv_recv_wr* request, ibv_recv_wr** bad) {
+  const verbs_call call("ibv_post_wq_recv", __builtin_return_address(0));
   engine& here = engine_of(wq->context);
   if (here.dead()) {
     if (bad != nullptr) *bad = request;
     return ENODEV;
   }
   const engine::guard held(here.lock);
-  return post_receives(of(wq).object->rings.receive, of(wq).most_entries, request, bad);
+  return post_receives(call, 0, of(wq).object->rings.receive, of(wq).most_entries, request, bad);
 }
 
 int post_shared_receive(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad) {
+  const verbs_call call("ibv_post_srq_recv", __builtin_return_address(0));
   engine& here = engine_of(srq->context);
   if (here.dead()) {
     if (bad != nullptr) *bad = request;
     return ENODEV;
   }
   const engine::guard held(here.lock);
-  return post_receives(*of(srq).rings, of(srq).attributes.max_sge, request, bad);
+  return post_receives(call, 0, *of(srq).rings, of(srq).attributes.max_sge, request, bad);
 }
 
 }  // namespace freehca::ibverbs

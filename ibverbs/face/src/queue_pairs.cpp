@@ -198,6 +198,13 @@ ibv_qp* create_rss(ibv_context* context, const ibv_qp_init_attr_ex& from) {
   return finish(std::move(made), context, from.pd, plain);
 }
 
+/// Remembers a new queue pair for explanations.
+ibv_qp* noted(const verbs_call& call, ibv_qp* made) {
+  if (made != nullptr && explains_failures)
+    note_made(named_kind::queue_pair, made->qp_num, call.from());
+  return made;
+}
+
 bool is_last(const pair& queue) {
   return queue.shared->opens.size() == 1;
 }
@@ -255,6 +262,7 @@ ibv_qp* open_target(ibv_context* context, ibv_qp_open_attr* how) {
 }
 
 ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how) {
+  FREEHCA_CALL(call);
   if ((how->comp_mask & (IBV_QP_INIT_ATTR_RX_HASH | IBV_QP_INIT_ATTR_IND_TABLE)) != 0)
     return create_rss(context, *how);
   const bool target = how->qp_type == IBV_QPT_XRC_RECV;
@@ -285,8 +293,8 @@ ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how) {
     return fail(refuse("a send operation of ibv_create_qp_ex"));
   ibv_qp_init_attr plain{how->qp_context, how->send_cq, how->recv_cq,   how->srq,
                          how->cap,        how->qp_type, how->sq_sig_all};
-  ibv_qp* const made =
-      target ? create_target(context, how->xrcd, plain) : create(how->pd, plain, needs);
+  ibv_qp* const made = noted(call, call.made(target ? create_target(context, how->xrcd, plain)
+                                                    : create(how->pd, plain, needs)));
   if (made == nullptr) return nullptr;
   how->cap = plain.cap;
   of(made).blocks_loopback = (flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0;
@@ -304,7 +312,8 @@ using namespace freehca;
 using namespace freehca::ibverbs;
 
 FREEHCA_EXPORT ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* how) {
-  return create(pd, *how);
+  FREEHCA_CALL(call);
+  return noted(call, call.made(create(pd, *how)));
 }
 
 FREEHCA_EXPORT ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
@@ -313,6 +322,7 @@ FREEHCA_EXPORT ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
 }
 
 FREEHCA_EXPORT int ibv_destroy_qp(ibv_qp* qp) {
+  FREEHCA_CALL(call);
   pair& queue = of(qp);
   engine& here = engine_of(qp->context);
   if (!here.dead()) {
@@ -321,7 +331,9 @@ FREEHCA_EXPORT int ibv_destroy_qp(ibv_qp* qp) {
       const bool runs = queue.object->qp_state != layouts::qp_state::reset;
       if (is_last(queue)) {
         destroy_queue_pair destroy;
-        if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
+        if (const int error = here.perform(destroy, queue.handle); error != 0)
+          return call.ended(error);
+        note_destroyed(named_kind::queue_pair, qp->qp_num, call.from());
         here.poll_events();  // no event of it comes later
       }
       if (queue.table != nullptr) {

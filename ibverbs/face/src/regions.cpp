@@ -4,6 +4,7 @@
 // Protection domains and memory regions.
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include <freehca/hca/kinds/change_memory_region.hpp>
 #include <freehca/hca/kinds/replace_memory_region.hpp>
@@ -37,6 +38,7 @@ int explain(status s, const memory_region_attributes& of, engine& here) {
   const int error = by_platform ? static_cast<int>(s.where()) : errno_of(s);
   const std::string why = by_platform ? here.host().reason(of.memory, of.access.local_write, error)
                                       : limit(s, here.host().settings());
+  because(s, here.objects().refused());
   if (!why.empty())
     std::fprintf(stderr, "freehca: %zu bytes of memory cannot be registered%s\n", of.memory.bytes,
                  why.c_str());
@@ -56,8 +58,29 @@ memory_region_attributes attributes_of(ibv_pd* pd, void* at, std::size_t bytes,
           .memory = {.first = static_cast<std::byte*>(at), .bytes = bytes}};
 }
 
-ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t virtual_address,
-                        unsigned access) {
+/// The facts about a region that explanations tell.
+std::string facts_of(std::uint64_t first, std::size_t bytes, unsigned access) {
+  constexpr std::pair<unsigned, const char*> names[]{{IBV_ACCESS_LOCAL_WRITE, "LOCAL_WRITE"},
+                                                     {IBV_ACCESS_REMOTE_WRITE, "REMOTE_WRITE"},
+                                                     {IBV_ACCESS_REMOTE_READ, "REMOTE_READ"},
+                                                     {IBV_ACCESS_REMOTE_ATOMIC, "REMOTE_ATOMIC"},
+                                                     {IBV_ACCESS_MW_BIND, "MW_BIND"}};
+  char text[64];
+  std::snprintf(text, sizeof text, "%zu bytes at 0x%llx, with ", bytes,
+                static_cast<unsigned long long>(first));
+  std::string rights;
+  for (const auto& [flag, name] : names)
+    if ((access & flag) != 0) rights += (rights.empty() ? "" : " ") + std::string(name);
+  return text + (rights.empty() ? "no access flags" : rights);
+}
+
+void note_region(const ibv_mr& made, std::uint64_t first, unsigned access, const void* from) {
+  if (explains_failures)
+    note_made(named_kind::key, made.lkey, from, facts_of(first, made.length, access));
+}
+
+ibv_mr* register_memory(const verbs_call& call, ibv_pd* pd, void* at, std::size_t bytes,
+                        std::uint64_t virtual_address, unsigned access) {
   engine& here = engine_of(pd->context);
   if (here.dead()) return fail(ENODEV);
   if ((access & ~known_access) != 0) return fail(EOPNOTSUPP);
@@ -72,6 +95,7 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
   made->verbs = {pd->context, pd, at, bytes, key, key, key};
   made->virtual_address = virtual_address;
   made->access = access;
+  note_region(made->verbs, virtual_address, access, call.from());
   return &made.release()->verbs;
 }
 
@@ -99,48 +123,58 @@ using namespace freehca;
 using namespace freehca::ibverbs;
 
 FREEHCA_EXPORT ibv_pd* ibv_alloc_pd(ibv_context* context) {
+  FREEHCA_CALL(call);
   engine& here = engine_of(context);
   if (here.dead()) return fail(ENODEV);
   auto made = std::make_unique<domain>();
   const engine::guard held(here.lock);
   const result<pd_handle> created = here.objects().create<protection_domain>();
-  if (!created.ok()) return fail(errno_of(created.error()));
+  if (!created.ok()) return fail(call.ended(here.errno_of_refusal(created.error())));
   made->handle = created.value();
   made->verbs.context = context;
   return &made.release()->verbs;
 }
 
 FREEHCA_EXPORT int ibv_dealloc_pd(ibv_pd* pd) {
+  FREEHCA_CALL(call);
   engine& here = engine_of(pd->context);
   if (!here.dead()) {
     const engine::guard held(here.lock);
-    if (const status s = here.objects().destroy(of(pd).handle); !s.ok()) return errno_of(s);
+    if (const status s = here.objects().destroy(of(pd).handle); !s.ok())
+      return call.ended(here.errno_of_refusal(s));
   }
   delete &of(pd);
   return 0;
 }
 
 FREEHCA_EXPORT ibv_mr* ibv_reg_mr(ibv_pd* pd, void* at, std::size_t bytes, int access) {
-  return register_memory(pd, at, bytes, reinterpret_cast<std::uintptr_t>(at),
-                         static_cast<unsigned>(access));
+  FREEHCA_CALL(call);
+  return call.made(register_memory(call, pd, at, bytes, reinterpret_cast<std::uintptr_t>(at),
+                                   static_cast<unsigned>(access)));
 }
 
 FREEHCA_EXPORT ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* at, std::size_t bytes,
                                        std::uint64_t virtual_address, int access) {
-  return register_memory(pd, at, bytes, virtual_address, static_cast<unsigned>(access));
+  FREEHCA_CALL(call);
+  return call.made(
+      register_memory(call, pd, at, bytes, virtual_address, static_cast<unsigned>(access)));
 }
 
 FREEHCA_EXPORT ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* at, std::size_t bytes,
                                         std::uint64_t virtual_address, unsigned access) {
-  return register_memory(pd, at, bytes, virtual_address, access);
+  FREEHCA_CALL(call);
+  return call.made(register_memory(call, pd, at, bytes, virtual_address, access));
 }
 
 FREEHCA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
+  FREEHCA_CALL(call);
   engine& here = engine_of(mr->context);
   if (!here.dead()) {
     const engine::guard held(here.lock);
     destroy_memory_region destroy;
-    if (const int error = here.perform(destroy, of(mr).handle); error != 0) return error;
+    if (const int error = here.perform(destroy, of(mr).handle); error != 0)
+      return call.ended(error);
+    note_destroyed(named_kind::key, mr->lkey, call.from());
   }
   delete &of(mr);
   return 0;
@@ -152,6 +186,7 @@ FREEHCA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
 /// 6.1 (hw/mlx4/mr.c mlx4_ib_rereg_user_mr).
 FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* at, std::size_t bytes,
                                 int access) {
+  FREEHCA_CALL(call);
   const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
   const bool has_domain = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
   const bool has_access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
@@ -180,12 +215,13 @@ FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* at, std
   if (replaces) outcome = replace(here, changed.handle, how);
   const std::uint32_t key = key_of(here.objects(), changed.handle);
   if (!outcome.ok()) {
-    errno = explain(outcome, how, here);
+    errno = call.ended(explain(outcome, how, here));
     const bool unchanged = replaces ? key == mr->lkey : outcome.is(driver_error::bad_argument);
     return unchanged ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD;
   }
   changed.verbs = {mr->context, domain, at, bytes, key, key, key};
   changed.virtual_address = virtual_address;
   changed.access = rights;
+  note_region(*mr, virtual_address, rights, call.from());
   return 0;
 }

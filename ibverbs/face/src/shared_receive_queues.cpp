@@ -93,6 +93,7 @@ using namespace freehca;
 using namespace freehca::ibverbs;
 
 FREEHCA_EXPORT ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* how) {
+  FREEHCA_CALL(call);
   engine& here = engine_of(pd->context);
   if (here.dead()) return fail(ENODEV);
   auto made = std::make_unique<shared_receives>();
@@ -104,14 +105,17 @@ FREEHCA_EXPORT ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* how) {
   {
     const engine::guard held(here.lock);
     create_shared_receive_queue create;
-    if (const int error = here.perform(create, attributes); error != 0) return fail(error);
+    if (const int error = here.perform(create, attributes); error != 0)
+      return fail(call.ended(error));
     made->handle = create.made();
     made->rings = &here.objects().find(made->handle)->rings;
+    note_made(named_kind::shared_receive_queue, number_of(here, *made), call.from());
   }
   return finish(std::move(made), pd, how->srq_context, how->attr);
 }
 
 FREEHCA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
+  FREEHCA_CALL(call);
   shared_receives& queue = of(srq);
   engine& here = engine_of(srq->context);
   if (!here.dead()) {
@@ -121,7 +125,7 @@ FREEHCA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
       destroy_xrc_receive_queue destroy_extended;
       const int error = queue.domain != nullptr ? here.perform(destroy_extended, queue.extended)
                                                 : here.perform(destroy, queue.handle);
-      if (error != 0) return error;
+      if (error != 0) return call.ended(error);
       if (queue.domain != nullptr) {
         --queue.domain->users;
         --queue.completes_in->named_queues;

@@ -283,13 +283,29 @@ int connect(engine& here, pair& queue, const ibv_qp_attr& to, const route& on, i
   return after == 0 ? 0 : change(here, queue, to, on, after, state, layouts::qp_state::rts);
 }
 
-}  // namespace
-}  // namespace freehca::ibverbs
+const char* name_of(ibv_qp_state s) {
+  switch (s) {
+    case IBV_QPS_RESET:
+      return "RESET";
+    case IBV_QPS_INIT:
+      return "INIT";
+    case IBV_QPS_RTR:
+      return "RTR";
+    case IBV_QPS_RTS:
+      return "RTS";
+    case IBV_QPS_SQD:
+      return "SQD";
+    case IBV_QPS_SQE:
+      return "SQE";
+    case IBV_QPS_ERR:
+      return "ERR";
+    default:
+      return "unknown";
+  }
+}
 
-using namespace freehca;
-using namespace freehca::ibverbs;
-
-FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
+/// Returns 0, or an errno.
+int modify(ibv_qp* qp, const ibv_qp_attr* how, int mask) {
   pair& queue = of(qp);
   engine& here = engine_of(qp->context);
   if (here.dead()) return ENODEV;
@@ -302,10 +318,18 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   const ibv_qp_state now = state_of(queue.object->qp_state);
   const ibv_qp_state from = (mask & IBV_QP_CUR_STATE) != 0 ? how->cur_qp_state : now;
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? how->qp_state : from;
-  if (from != now || !is_transition(from, to, qp->qp_type, mask)) return EINVAL;
+  if (from != now)
+    return because(EINVAL, "QP 0x%06x is in state %s, and not in cur_qp_state %s", qp->qp_num,
+                   name_of(now), name_of(from));
+  if (!is_transition(from, to, qp->qp_type, mask))
+    return because(EINVAL,
+                   "QP 0x%06x from %s to %s: there is no such transition, or the mask 0x%x has too "
+                   "few or too many attributes for it",
+                   qp->qp_num, name_of(from), name_of(to), static_cast<unsigned>(mask));
   ibv_qp_attr changed = queue.shared->attributes;
   take(*how, mask, changed);
-  if (!fits(changed, mask, here)) return EINVAL;
+  if (!fits(changed, mask, here))
+    return because(EINVAL, "QP 0x%06x: an attribute is out of its range", qp->qp_num);
   // The queue may have drained without an event.
   if (queue.object->qp_state == layouts::qp_state::sq_draining && to != IBV_QPS_RESET &&
       to != IBV_QPS_ERR) {
@@ -328,11 +352,23 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
                                  drains ? layouts::qp_state::sq_draining : *state_of(to), notifies)
                         : connect(here, queue, changed, on, mask, to);
   if (error != 0) return error;
+  if (to == IBV_QPS_RESET) note_reset(qp->qp_num);
   queue.shared->attributes = to == IBV_QPS_RESET ? ibv_qp_attr{} : changed;
   queue.shared->path = on.path;
   queue.shared->on_ethernet = on.on_ethernet;
   qp->state = to;
   return 0;
+}
+
+}  // namespace
+}  // namespace freehca::ibverbs
+
+using namespace freehca;
+using namespace freehca::ibverbs;
+
+FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
+  FREEHCA_CALL(call);
+  return call.ended(modify(qp, how, mask));
 }
 
 FREEHCA_EXPORT int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* to, int mask,

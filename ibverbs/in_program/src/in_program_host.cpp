@@ -23,6 +23,7 @@
 #include "environment.hpp"
 #include "errors.hpp"
 #include "ethernet_ports.hpp"
+#include "explanation.hpp"
 #include "fabric_link.hpp"
 
 namespace freehca::ibverbs {
@@ -176,10 +177,10 @@ status in_program_host::open(std::string& why) {
     how.model.mac = link_->mac();
   }
   FREEHCA_TRY(capture(how, why));
-  const bool explains = *environment("FREEHCA_EXPLAIN") != '\0';
-  how.on_remark = [explains](const model::remark& what) {
-    if (what.kind == model::remark_kind::complaint || (explains && model::explains(what.kind)))
-      std::fprintf(stderr, "freehca: %.*s\n", static_cast<int>(what.text.size()), what.text.data());
+  how.on_remark = [](const model::remark& what) {
+    if (what.kind == model::remark_kind::complaint ||
+        (explains_failures && model::explains(what.kind)))
+      explain_remark(what.text);
   };
   adapter_ = std::make_unique<in_program::adapter>(how);
   return {};

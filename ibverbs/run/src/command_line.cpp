@@ -74,6 +74,9 @@ void add_options(CLI::App& app, request& to) {
                  "the adapter's counters go to this file when the process ends")
       ->type_name("FILE")
       ->check(check_output);
+  app.add_flag("--explain", to.explain,
+               "says on standard error why requests, calls and packets failed, and where the "
+               "program made and posted what failed");
   app.add_flag("--list", to.list,
                "shows this user's fabrics with their processes and addresses; without a program");
   app.add_flag("--json", to.json, "the list, and errors of the launcher, as JSON on stdout");

@@ -19,6 +19,7 @@ struct request {
   std::string part_id;             ///< what programs are told of the device
   std::string capture;             ///< absolute path
   std::string counters;            ///< absolute path
+  bool explain = false;            ///< failures are explained on standard error
   bool list = false;               ///< show the fabrics instead of a program
   bool json = false;
   char** program = nullptr;  ///< PROGRAM ARGS..., in the launcher's own arguments; not with `list`

@@ -50,6 +50,7 @@ void set_environment(const request& what, const std::string& library) {
   set("FREEHCA_PART_ID", what.part_id);
   set("FREEHCA_CAPTURE", what.capture);
   set("FREEHCA_COUNTERS", what.counters);
+  if (what.explain) set("FREEHCA_EXPLAIN", "1");
 }
 
 }  // namespace freehca::run
