@@ -57,6 +57,7 @@ for door in iommufd group; do
   wait $victim
   works "SIGKILL by $door"
   # While one has it, the other door is shut too.
+  : >/run/held # what stands there is of the other door
   hcactl --door $door up "$hca" --hold >/run/held 2>&1 &
   holder=$!
   wait_for 30 grep -q '^held' /run/held || fail "$door: hcactl up --hold: $(cat /run/held)"
