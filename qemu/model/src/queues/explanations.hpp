@@ -28,5 +28,7 @@ const char* name_of(layouts::cqe_syndrome s);
 const char* name_of(layouts::event_type t);
 /// "NAK: remote access error".
 const char* name_of(layouts::nak_code c);
+/// "RTS".
+const char* name_of(layouts::qp_state s);
 
 }  // namespace freehca::model

@@ -3,6 +3,7 @@
 #include "transport/arrivals.hpp"
 
 #include "ports/ports.hpp"
+#include "queues/explanations.hpp"
 #include "queues/queue_pairs.hpp"
 #include "steering/steering.hpp"
 #include "transport/datagrams.hpp"
@@ -100,8 +101,8 @@ void arrivals::deliver(queue_pair& qp, const transport_packet& v) {
     return;
   }
   if (!qp.can_receive()) {
-    drops_.drop(v, "the queue pair is in state %u; wanted: RTR, RTS or SQD (IBTA 10.3.1)",
-                static_cast<unsigned>(qp.state));
+    drops_.drop(v, "the queue pair is in state %s; wanted: RTR, RTS or SQD (IBTA 10.3.1)",
+                name_of(qp.state));
     return;
   }
   if (!serves(qp.service, opcode)) {
