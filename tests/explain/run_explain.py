@@ -45,7 +45,8 @@ class Twin:
 
     def run(self, launcher, link, explain):
         """Runs the program. Returns the complaints about it."""
-        fabric = f"explain-{os.getpid()}-{threading.get_ident()}"
+        # The name has a word by which the library knows files of its own tree.
+        fabric = f"explain-{link}-{os.getpid()}-{threading.get_ident()}"
         options = ["--fabric", fabric, "--link", link, *(["--explain"] if explain else [])]
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("FREEHCA_", "LD_"))}
         try:

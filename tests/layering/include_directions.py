@@ -133,7 +133,7 @@ RULES = {
     "ibverbs/in_program": (
         CORE
         + ["firmware_cmds", "queues", "hca", "model", "in_program"]
-        + ["process_memory", "wires_shm", "captures"],
+        + ["packets", "process_memory", "wires_shm", "captures"],
         False,
     ),
     "ibverbs/vfio": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host"], False),

@@ -53,6 +53,7 @@ FREEHCA_EXPORT ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* how) {
   if (!created.ok()) return fail(call.ended(here.errno_of_refusal(created.error())));
   made->verbs = {pd->context, pd, 0};
   made->handle = created.value();
+  note_address(&made->verbs, call.from());
   made->address = &here.objects().find(made->handle)->address;
   return &made.release()->verbs;
 }

@@ -50,7 +50,7 @@ completions* create(ibv_context* context, const ibv_cq_init_attr_ex& asked) {
   return made.release();
 }
 
-void note_queue(const completions& made, const void* from) {
+void note_queue(const completions& made, const program_place& from) {
   if (explains_failures)
     note_made(named_kind::completion_queue, made.object->number, from,
               std::to_string(made.verbs.cqe) + " entries");
@@ -137,7 +137,8 @@ FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
     const engine::guard held(here.lock);
     destroy_extended_completion_queue destroy;
     const std::uint32_t number = queue.object->number;
-    if (const int error = here.perform(destroy, queue.handle); error != 0) return call.ended(error);
+    if (const int error = here.perform(destroy, queue.handle); error != 0)
+      return call.ended(because_in_use(error, named_kind::completion_queue, number));
     note_destroyed(named_kind::completion_queue, number, call.from());
     here.poll_events();  // no event of it comes later
   }

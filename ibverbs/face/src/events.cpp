@@ -41,6 +41,40 @@ std::optional<ibv_event_type> pair_event(layouts::event_type type) {
   }
 }
 
+/// Null: the event is no consequence of a failure.
+const char* name_of_failure(ibv_event_type type) {
+  switch (type) {
+    case IBV_EVENT_CQ_ERR:
+      return "IBV_EVENT_CQ_ERR";
+    case IBV_EVENT_QP_FATAL:
+      return "IBV_EVENT_QP_FATAL";
+    case IBV_EVENT_QP_REQ_ERR:
+      return "IBV_EVENT_QP_REQ_ERR";
+    case IBV_EVENT_QP_ACCESS_ERR:
+      return "IBV_EVENT_QP_ACCESS_ERR";
+    case IBV_EVENT_PATH_MIG_ERR:
+      return "IBV_EVENT_PATH_MIG_ERR";
+    case IBV_EVENT_SRQ_ERR:
+      return "IBV_EVENT_SRQ_ERR";
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+      return "IBV_EVENT_SRQ_LIMIT_REACHED";
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+      return "IBV_EVENT_QP_LAST_WQE_REACHED";
+    default:
+      return nullptr;
+  }
+}
+
+void explain_event(ibv_event_type type, const char* kind, std::uint32_t number,
+                   const std::string& facts) {
+  const char* const name = name_of_failure(type);
+  if (!explains_failures || name == nullptr) return;
+  char text[200];
+  std::snprintf(text, sizeof text, "asynchronous event %s of %s 0x%06x%s%s", name, kind, number,
+                facts.empty() ? "" : ": ", facts.c_str());
+  explain_remark(text);
+}
+
 void on_completion(void*, cq_handle, void* cookie) noexcept {
   auto& queue = *static_cast<completions*>(cookie);
   if (queue.verbs.channel != nullptr) of(queue.verbs.channel).events->push(&queue);
@@ -52,6 +86,7 @@ void on_cq_error(void*, cq_handle, void* cookie, layouts::cq_error_syndrome) noe
   ibv_async_event event{};
   event.element.cq = cq_of(queue);
   event.event_type = IBV_EVENT_CQ_ERR;
+  explain_event(IBV_EVENT_CQ_ERR, "CQ", queue.object->number, {});
   push(queue.verbs.context, event);
 }
 
@@ -67,6 +102,7 @@ void on_pair(void*, qp_handle, void* cookie, layouts::event_type type) noexcept 
     return push(event.element.wq->context, event);
   }
   event.event_type = *known;
+  if (!shared.opens.empty()) explain_event(*known, "QP", qp_of(*shared.opens.front())->qp_num, {});
   // Each open of an XRC target gets the event (Linux 6.1 core/verbs.c
   // __ib_shared_qp_event_handler).
   for (pair* const queue : shared.opens) {
@@ -81,6 +117,14 @@ void on_shared(void*, srq_handle, void* cookie, layouts::event_type type) noexce
   event.element.srq = &queue.verbs;
   event.event_type =
       type == layouts::event_type::srq_limit ? IBV_EVENT_SRQ_LIMIT_REACHED : IBV_EVENT_SRQ_ERR;
+  if (explains_failures) {
+    // The event comes when a receive is taken and fewer receives than the limit are left.
+    const std::uint32_t limit = queue.attributes.srq_limit;
+    explain_event(event.event_type, "SRQ", number_of(engine_of(queue.verbs.context), queue),
+                  limit == 0 ? ""
+                             : "limit " + std::to_string(limit) + " was reached: " +
+                                   std::to_string(limit - 1) + " receives were left");
+  }
   push(queue.verbs.context, event);
 }
 

@@ -95,9 +95,9 @@ FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* to, std::uint16_t
     return call.ended(because(EINVAL, "QP 0x%06x is not of type UD", qp->qp_num));
   if (!is_multicast(group))
     return call.ended(because(EINVAL,
-                              "QP 0x%06x: the GID is no multicast GID (it does not begin "
-                              "with 0xff)",
-                              qp->qp_num));
+                              "QP 0x%06x: GID %02x%02x:... is no multicast GID, which begins with "
+                              "ff",
+                              qp->qp_num, to->raw[0], to->raw[1]));
   if (!is_valid_lid(here, queue, lid))
     return call.ended(
         because(EINVAL, "QP 0x%06x: LID 0x%x is no multicast LID", qp->qp_num, unsigned{lid}));

@@ -239,6 +239,15 @@ inline std::nullptr_t fail(int error) {
   return nullptr;
 }
 
+/// The number of a shared receive queue. With the engine's lock (shared_receive_queues.cpp).
+std::uint32_t number_of(engine& here, const shared_receives& queue);
+
+/// The limits of a queue that ibv_query_device() reports (queries.cpp).
+struct queue_limits {
+  std::uint32_t requests, entries;
+};
+queue_limits queue_limits_of(engine& here);
+
 // windows.cpp, posting.cpp, polling.cpp: members of ibv_context_ops.
 ibv_mw* allocate_window(ibv_pd* pd, ibv_mw_type type);
 int bind_window(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* how);

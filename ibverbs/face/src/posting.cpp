@@ -145,6 +145,28 @@ int translate_frame(const ibv_send_wr& from, send_request& to, frame_parts& part
   return 0;
 }
 
+const char* name_of(layouts::qp_state s) {
+  constexpr const char* names[]{"RESET", "INIT", "RTR", "RTS", "SQE", "SQD", "ERR", "SQD"};
+  const auto n = static_cast<std::size_t>(s);
+  return n < std::size(names) ? names[n] : "unknown";
+}
+
+const char* name_of(ibv_wr_opcode o) {
+  constexpr const char* names[]{"RDMA_WRITE",
+                                "RDMA_WRITE_WITH_IMM",
+                                "SEND",
+                                "SEND_WITH_IMM",
+                                "RDMA_READ",
+                                "ATOMIC_CMP_AND_SWP",
+                                "ATOMIC_FETCH_AND_ADD",
+                                "LOCAL_INV",
+                                "BIND_MW",
+                                "SEND_WITH_INV",
+                                "TSO"};
+  const auto n = static_cast<std::size_t>(o);
+  return n < std::size(names) ? names[n] : "unknown";
+}
+
 /// A queue pair that was made for no entries takes one. A negative count is too large as well.
 bool has_more_entries(int entries, std::uint32_t most) {
   return static_cast<std::uint32_t>(entries) > std::max(1u, most);
@@ -178,7 +200,8 @@ int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inli
   if (queue.made_with.qp_type == IBV_QPT_UD) {
     // Those of other opcodes have something else where datagrams have their address handle.
     if (from.opcode != IBV_WR_SEND && from.opcode != IBV_WR_SEND_WITH_IMM)
-      return because(EINVAL, "opcode %d; a UD queue pair sends datagrams alone", from.opcode);
+      return because(EINVAL, "opcode %s; a UD queue pair sends datagrams alone",
+                     name_of(from.opcode));
     if (from.wr.ud.ah == nullptr) return because(EINVAL, "no address handle");
     to.to = of(from.wr.ud.ah).address;
     to.remote_qpn = from.wr.ud.remote_qpn;
@@ -210,14 +233,23 @@ int error_of_post(status s) {
 }
 
 /// The same, with a reason for explanations.
-int explained_post(status s, const pair& queue) {
-  because(s, {});
-  const auto& object = *queue.object;
-  return because(error_of_post(s),
-                 "QP 0x%06x: %s (the queue pair is in state %u, and has room for "
-                 "%u sends)",
-                 unsigned{object.number}, words(s).c_str(), static_cast<unsigned>(object.qp_state),
-                 unsigned{object.rings.send.most_outstanding()});
+int explained_post(status s, const pair& queue, const ibv_send_wr& request) {
+  const int error = error_of_post(s);
+  if (!explains_failures) return error;
+  const queue_pair& object = *queue.object;
+  if (s.is(driver_error::queue_full))
+    return because(error,
+                   "the send queue is full: its %u requests wait until the program polls their "
+                   "completions (max_send_wr)",
+                   object.rings.send.outstanding());
+  if (object.qp_state != layouts::qp_state::rts && object.qp_state != layouts::qp_state::error)
+    return because(error, "the queue pair is in state %s; wanted: RTS", name_of(object.qp_state));
+  std::uint64_t bytes = 0;
+  for (int i = 0; i < request.num_sge; ++i) bytes += request.sg_list[i].length;
+  return because(error,
+                 "%s of %llu bytes: %s. A datagram has at most the MTU of its port, 4096 bytes at "
+                 "most, and an unreliable queue pair has neither RDMA reads nor atomics",
+                 name_of(request.opcode), static_cast<unsigned long long>(bytes), words(s).c_str());
 }
 
 template <class Queue>
@@ -230,7 +262,11 @@ int post_receives(const verbs_call& call, std::uint32_t qpn, Queue& queue,
     } else if (const status posted = queue.post({request->wr_id, entries_of(request->sg_list),
                                                  static_cast<unsigned>(request->num_sge)});
                !posted.ok()) {
-      error = because(error_of_post(posted), "%s", words(posted).c_str());
+      error = error_of_post(posted);
+      because(
+          error,
+          posted.is(driver_error::queue_full) ? "the receive queue is full (max_recv_wr)" : "%s",
+          words(posted).c_str());
     } else if (explains_failures && qpn != 0) [[unlikely]] {
       note_receive(qpn, call.from());
     }
@@ -240,7 +276,22 @@ int post_receives(const verbs_call& call, std::uint32_t qpn, Queue& queue,
     }
   }
   queue.ring();
-  return call.ended(error);
+  return call.ended(qpn != 0 ? because_of(error, named_kind::queue_pair, qpn) : error);
+}
+
+/// Remembers a request for explanations, and what it does to keys.
+void note_post(const ibv_qp& qp, const ibv_send_wr& request, std::uint32_t index,
+               const program_place& from) {
+  note_send(qp.qp_num, index, from);
+  if (qp.qp_type == IBV_QPT_UD) note_destination(qp.qp_num, request.wr.ud.ah);
+  if (request.opcode == IBV_WR_LOCAL_INV)
+    note_destroyed(named_kind::key, request.invalidate_rkey, from);
+  if (request.opcode != IBV_WR_BIND_MW || request.bind_mw.mw == nullptr) return;
+  const ibv_mw_bind_info& how = request.bind_mw.bind_info;
+  const std::uint32_t key = request.bind_mw.rkey;
+  note_made(named_kind::key, key, from,
+            "a memory window of " + std::to_string(how.length) + " bytes");
+  if (how.mr != nullptr) note_use(named_kind::key, key, named_kind::key, how.mr->lkey);
 }
 
 }  // namespace
@@ -267,10 +318,10 @@ int post_send(const verbs_call& call, ibv_qp* qp, ibv_send_wr* request, ibv_send
     send_request translated;
     error = translate(queue, *request, translated, pieces, binding, parts);
     if (explains_failures) [[unlikely]]
-      note_send(qp->qp_num, ring.posted() & 0xffff, call.from());
+      note_post(*qp, *request, ring.posted() & 0xffff, call.from());
     if (error == 0)
       if (const status posted = work_requests::post(ring, translated); !posted.ok())
-        error = explained_post(posted, queue);
+        error = explained_post(posted, queue, *request);
     if (error != 0) {
       if (bad != nullptr) *bad = request;
       break;
@@ -279,7 +330,7 @@ int post_send(const verbs_call& call, ibv_qp* qp, ibv_send_wr* request, ibv_send
   ring.ring();
   here.host().polls_after_doorbell();
   here.poll_events_if_any();
-  return call.ended(error);
+  return call.ended(because_of(error, named_kind::queue_pair, qp->qp_num));
 }
 
 int post_receive(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {

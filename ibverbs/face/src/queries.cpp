@@ -52,14 +52,14 @@ void describe_device(engine& here, ibv_device_attr& to) {
   to.hw_ver = info.pci_revision;
   const object_limits& limits = here.limits();
   to.max_qp = static_cast<int>(limits.queue_pairs);
-  to.max_qp_wr = (1 << can.log_most_wqes) - spare_requests;
+  to.max_qp_wr = static_cast<int>(queue_limits_of(here).requests);
   to.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                         IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
                         IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SHUTDOWN_PORT |
                         IBV_DEVICE_RAW_IP_CSUM | memory_flags(can);
   if (can.has(layouts::dev_cap_flag::xrc)) to.device_cap_flags |= IBV_DEVICE_XRC;
   if (has_flow_rules(here)) to.device_cap_flags |= IBV_DEVICE_MANAGED_FLOW_STEERING;
-  to.max_sge = static_cast<int>(std::min(can.most_gather, can.most_scatter));
+  to.max_sge = static_cast<int>(queue_limits_of(here).entries);
   to.max_cq = static_cast<int>(limits.completion_queues);
   to.max_cqe = static_cast<int>(limits.completions);
   to.max_mr = static_cast<int>(limits.regions);
@@ -164,6 +164,12 @@ int find_entry(engine& here, std::uint32_t port, std::uint32_t index, gid_entry&
 }
 
 }  // namespace
+
+queue_limits queue_limits_of(engine& here) {
+  const capabilities& can = here.hardware().capabilities();
+  return {(1u << can.log_most_wqes) - static_cast<std::uint32_t>(spare_requests),
+          std::min<std::uint32_t>(can.most_gather, can.most_scatter)};
+}
 
 namespace {
 

@@ -114,6 +114,26 @@ ibv_qp* finish(std::unique_ptr<pair> made, ibv_context* context, ibv_pd* pd,
   return qp_of(*made.release());
 }
 
+/// What is above the limits that ibv_query_device() reports is refused, as by libmlx4 (rdma-core
+/// providers/mlx4/verbs.c create_qp_ex). The rings could have somewhat more.
+int check_limits(engine& here, const ibv_qp_init_attr& how) {
+  const ibv_qp_cap& asked = how.cap;
+  const queue_limits most = queue_limits_of(here);
+  const auto refuse_above = [](const char* name, std::uint32_t value, std::uint32_t limit) {
+    return value <= limit ? 0
+                          : because(EINVAL, "queue pair: %s %u; at most %u (ibv_query_device)",
+                                    name, value, limit);
+  };
+  const std::uint32_t receives = how.srq != nullptr ? 0 : asked.max_recv_wr;
+  const std::uint32_t scatter = how.srq != nullptr ? 0 : asked.max_recv_sge;
+  for (const int error : {refuse_above("max_send_wr", asked.max_send_wr, most.requests),
+                          refuse_above("max_recv_wr", receives, most.requests),
+                          refuse_above("max_send_sge", asked.max_send_sge, most.entries),
+                          refuse_above("max_recv_sge", scatter, most.entries)})
+    if (error != 0) return error;
+  return 0;
+}
+
 ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how, const frame_needs& needs = {}) {
   engine& here = engine_of(pd->context);
   if (here.dead()) return fail(ENODEV);
@@ -121,6 +141,7 @@ ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how, const frame_needs& needs = {})
              frames = how.qp_type == IBV_QPT_RAW_PACKET;
   const std::optional<layouts::qp_service> service = service_of(how.qp_type);
   if (!service && !initiator && !frames) return fail(refuse("a queue pair of that type"));
+  if (const int error = check_limits(here, how); error != 0) return fail(error);
   if (how.send_cq == nullptr || (how.recv_cq == nullptr && !initiator)) return fail(EINVAL);
   // A shared receive queue of XRC serves XRC targets alone (Linux 6.1 core/uverbs_cmd.c create_qp).
   if (!initiator && how.srq != nullptr && of(how.srq).domain != nullptr) return fail(EINVAL);
@@ -142,7 +163,7 @@ ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how, const frame_needs& needs = {})
   } else {
     error = make<queue_pair>(here, attributes_of(pd, how, *service), how, *made);
   }
-  if (error != 0) return fail(error);
+  if (error != 0) return fail(with_subject(error, "queue pair"));
   return finish(std::move(made), pd->context, pd, how);
 }
 
@@ -200,8 +221,19 @@ ibv_qp* create_rss(ibv_context* context, const ibv_qp_init_attr_ex& from) {
 
 /// Remembers a new queue pair for explanations.
 ibv_qp* noted(const verbs_call& call, ibv_qp* made) {
-  if (made != nullptr && explains_failures)
-    note_made(named_kind::queue_pair, made->qp_num, call.from());
+  if (made == nullptr || !explains_failures) return made;
+  const auto uses = [made](named_kind kind, std::uint32_t number) {
+    note_use(named_kind::queue_pair, made->qp_num, kind, number);
+  };
+  note_made(named_kind::queue_pair, made->qp_num, call.from());
+  if (made->pd != nullptr) uses(named_kind::domain, made->pd->handle);
+  for (ibv_cq* const cq : {made->send_cq, made->recv_cq})
+    if (cq != nullptr) uses(named_kind::completion_queue, of(cq).object->number);
+  if (made->srq != nullptr && of(made->srq).domain == nullptr) {
+    engine& here = engine_of(made->context);
+    const engine::guard held(here.lock);
+    uses(named_kind::shared_receive_queue, here.objects().find(of(made->srq).handle)->number);
+  }
   return made;
 }
 

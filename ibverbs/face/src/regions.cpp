@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // Protection domains and memory regions.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -32,6 +33,32 @@ std::string limit(status s, const host_settings& how) {
   return std::string(": too few free ") + name_of(item) + table;
 }
 
+/// The facts about a region that explanations tell.
+std::string facts_of(std::uint64_t first, std::size_t bytes, unsigned access) {
+  constexpr std::pair<unsigned, const char*> names[]{{IBV_ACCESS_LOCAL_WRITE, "LOCAL_WRITE"},
+                                                     {IBV_ACCESS_REMOTE_WRITE, "REMOTE_WRITE"},
+                                                     {IBV_ACCESS_REMOTE_READ, "REMOTE_READ"},
+                                                     {IBV_ACCESS_REMOTE_ATOMIC, "REMOTE_ATOMIC"},
+                                                     {IBV_ACCESS_MW_BIND, "MW_BIND"}};
+  char text[64];
+  std::snprintf(text, sizeof text, "%zu bytes at 0x%llx, with ", bytes,
+                static_cast<unsigned long long>(first));
+  std::string rights;
+  for (const auto& [flag, name] : names)
+    if ((access & flag) != 0) rights += (rights.empty() ? "" : " ") + std::string(name);
+  return text + (rights.empty() ? "no access flags" : rights);
+}
+
+unsigned flags_of(const memory_access& rights) {
+  unsigned flags = 0;
+  if (rights.local_write) flags |= IBV_ACCESS_LOCAL_WRITE;
+  if (rights.remote_write) flags |= IBV_ACCESS_REMOTE_WRITE;
+  if (rights.remote_read) flags |= IBV_ACCESS_REMOTE_READ;
+  if (rights.remote_atomic) flags |= IBV_ACCESS_REMOTE_ATOMIC;
+  if (rights.bind_windows) flags |= IBV_ACCESS_MW_BIND;
+  return flags;
+}
+
 /// Writes the reason of a refusal. Returns an errno.
 int explain(status s, const memory_region_attributes& of, engine& here) {
   const bool by_platform = s.is(transport_error::refused) && s.where() != 0;
@@ -39,6 +66,10 @@ int explain(status s, const memory_region_attributes& of, engine& here) {
   const std::string why = by_platform ? here.host().reason(of.memory, of.access.local_write, error)
                                       : limit(s, here.host().settings());
   because(s, here.objects().refused());
+  if (!why.empty()) because(error, "%s", why.c_str() + std::min<std::size_t>(2, why.size()));
+  with_subject(error,
+               "memory region of " + facts_of(reinterpret_cast<std::uintptr_t>(of.memory.first),
+                                              of.memory.bytes, flags_of(of.access)));
   if (!why.empty())
     std::fprintf(stderr, "freehca: %zu bytes of memory cannot be registered%s\n", of.memory.bytes,
                  why.c_str());
@@ -58,25 +89,11 @@ memory_region_attributes attributes_of(ibv_pd* pd, void* at, std::size_t bytes,
           .memory = {.first = static_cast<std::byte*>(at), .bytes = bytes}};
 }
 
-/// The facts about a region that explanations tell.
-std::string facts_of(std::uint64_t first, std::size_t bytes, unsigned access) {
-  constexpr std::pair<unsigned, const char*> names[]{{IBV_ACCESS_LOCAL_WRITE, "LOCAL_WRITE"},
-                                                     {IBV_ACCESS_REMOTE_WRITE, "REMOTE_WRITE"},
-                                                     {IBV_ACCESS_REMOTE_READ, "REMOTE_READ"},
-                                                     {IBV_ACCESS_REMOTE_ATOMIC, "REMOTE_ATOMIC"},
-                                                     {IBV_ACCESS_MW_BIND, "MW_BIND"}};
-  char text[64];
-  std::snprintf(text, sizeof text, "%zu bytes at 0x%llx, with ", bytes,
-                static_cast<unsigned long long>(first));
-  std::string rights;
-  for (const auto& [flag, name] : names)
-    if ((access & flag) != 0) rights += (rights.empty() ? "" : " ") + std::string(name);
-  return text + (rights.empty() ? "no access flags" : rights);
-}
-
-void note_region(const ibv_mr& made, std::uint64_t first, unsigned access, const void* from) {
+void note_region(const ibv_mr& made, std::uint64_t first, unsigned access,
+                 const program_place& from) {
   if (explains_failures)
     note_made(named_kind::key, made.lkey, from, facts_of(first, made.length, access));
+  note_use(named_kind::key, made.lkey, named_kind::domain, made.pd->handle);
 }
 
 ibv_mr* register_memory(const verbs_call& call, ibv_pd* pd, void* at, std::size_t bytes,
@@ -132,6 +149,7 @@ FREEHCA_EXPORT ibv_pd* ibv_alloc_pd(ibv_context* context) {
   if (!created.ok()) return fail(call.ended(here.errno_of_refusal(created.error())));
   made->handle = created.value();
   made->verbs.context = context;
+  made->verbs.handle = here.objects().find(made->handle)->number;
   return &made.release()->verbs;
 }
 
@@ -141,7 +159,7 @@ FREEHCA_EXPORT int ibv_dealloc_pd(ibv_pd* pd) {
   if (!here.dead()) {
     const engine::guard held(here.lock);
     if (const status s = here.objects().destroy(of(pd).handle); !s.ok())
-      return call.ended(here.errno_of_refusal(s));
+      return call.ended(because_in_use(here.errno_of_refusal(s), named_kind::domain, pd->handle));
   }
   delete &of(pd);
   return 0;
@@ -173,7 +191,7 @@ FREEHCA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
     const engine::guard held(here.lock);
     destroy_memory_region destroy;
     if (const int error = here.perform(destroy, of(mr).handle); error != 0)
-      return call.ended(error);
+      return call.ended(because_in_use(error, named_kind::key, mr->lkey));
     note_destroyed(named_kind::key, mr->lkey, call.from());
   }
   delete &of(mr);

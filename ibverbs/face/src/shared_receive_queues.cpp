@@ -10,13 +10,12 @@
 
 namespace freehca::ibverbs {
 
-namespace {
-
-/// With the engine's lock.
 std::uint32_t number_of(engine& here, const shared_receives& queue) {
   return queue.domain != nullptr ? srqn_of(here.objects(), queue.extended)
                                  : here.objects().find(queue.handle)->number;
 }
+
+namespace {
 
 /// Fills in the rest of a queue that the driver has.
 ibv_srq* finish(std::unique_ptr<shared_receives> made, ibv_pd* pd, void* context,
@@ -110,6 +109,8 @@ FREEHCA_EXPORT ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* how) {
     made->handle = create.made();
     made->rings = &here.objects().find(made->handle)->rings;
     note_made(named_kind::shared_receive_queue, number_of(here, *made), call.from());
+    note_use(named_kind::shared_receive_queue, number_of(here, *made), named_kind::domain,
+             pd->handle);
   }
   return finish(std::move(made), pd, how->srq_context, how->attr);
 }
@@ -123,9 +124,12 @@ FREEHCA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
       const engine::guard held(here.lock);
       destroy_shared_receive_queue destroy;
       destroy_xrc_receive_queue destroy_extended;
+      const std::uint32_t number = number_of(here, queue);
       const int error = queue.domain != nullptr ? here.perform(destroy_extended, queue.extended)
                                                 : here.perform(destroy, queue.handle);
-      if (error != 0) return call.ended(error);
+      if (error != 0)
+        return call.ended(because_in_use(error, named_kind::shared_receive_queue, number));
+      note_destroyed(named_kind::shared_receive_queue, number, call.from());
       if (queue.domain != nullptr) {
         --queue.domain->users;
         --queue.completes_in->named_queues;
@@ -148,6 +152,7 @@ FREEHCA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
 }
 
 FREEHCA_EXPORT int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* how, int mask) {
+  FREEHCA_CALL(call);
   engine& here = engine_of(srq->context);
   if (here.dead()) return ENODEV;
   if ((mask & ~IBV_SRQ_LIMIT) != 0) return refuse("ibv_modify_srq of another size");
@@ -158,7 +163,10 @@ FREEHCA_EXPORT int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* how, int mask) {
   const int error = of(srq).domain != nullptr
                         ? here.perform(arm_extended, of(srq).extended, how->srq_limit)
                         : here.perform(arm, of(srq).handle, how->srq_limit);
-  if (error != 0) return error;
+  const std::uint32_t number = number_of(here, of(srq));
+  if (error != 0) return call.ended(because_of(error, named_kind::shared_receive_queue, number));
+  note_change(named_kind::shared_receive_queue, number,
+              "limit set to " + std::to_string(how->srq_limit) + " by ibv_modify_srq", call.from());
   of(srq).attributes.srq_limit = how->srq_limit;
   return 0;
 }

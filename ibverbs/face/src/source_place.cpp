@@ -7,6 +7,7 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -90,10 +91,26 @@ class places {
  public:
   std::mutex lock;
 
+  /// The functions of the program, innermost first, at most `most` of them.
+  std::string of(const program_place& at, unsigned most) {
+    std::string all;
+    unsigned found = 0;
+    for (const void* address : at.at) {
+      if (address == nullptr || found == most) break;
+      const std::string one = of(address);
+      if (one.starts_with("ibv_") || one.starts_with("__ibv_")) continue;
+      // Beyond main() are functions of the C library.
+      if (found != 0 && one.find(" (") == std::string::npos) break;
+      if (found != 0 && one.starts_with("__libc_start")) break;
+      all += (found++ == 0 ? "" : ", by ") + one;
+    }
+    return all;
+  }
+
+ private:
   std::string of(const void* return_address) {
     // The call stands before the address to which it returns.
     const auto address = reinterpret_cast<std::uintptr_t>(return_address) - 1;
-    const std::lock_guard alone(lock);
     if (!library_.complete()) return by_dynamic_symbol(return_address);
     if (session_ == nullptr) {
       session_ = library_.begin(&callbacks_);
@@ -109,7 +126,6 @@ class places {
                              : by_dynamic_symbol(return_address);
   }
 
- private:
   void read_mappings() {
     library_.report_begin(session_);
     library_.report(session_, getpid());
@@ -206,8 +222,32 @@ places& all_places() {
 
 }  // namespace
 
-std::string place_of(const void* return_address) {
-  return all_places().of(return_address);
+program_place unwind_to(const void* caller) {
+  struct search {
+    program_place found;
+    unsigned count;  // 0: `caller` was not passed yet
+  } state{{{caller}}, 0};
+  _Unwind_Backtrace(
+      [](_Unwind_Context* frame, void* to) {
+        auto& s = *static_cast<search*>(to);
+        const auto address = reinterpret_cast<const void*>(_Unwind_GetIP(frame));
+        if (s.count == 0 && address == s.found.at[0]) s.count = 1;
+        else if (s.count != 0) s.found.at[s.count++] = address;
+        return s.count == program_place::most ? _URC_END_OF_STACK : _URC_NO_REASON;
+      },
+      &state);
+  return state.found;
+}
+
+std::string place_of(const program_place& at) {
+  const std::lock_guard alone(all_places().lock);
+  return all_places().of(at, 3);
+}
+
+std::string function_at(const program_place& at) {
+  const std::lock_guard alone(all_places().lock);
+  const std::string all = all_places().of(at, 1);
+  return all.substr(0, all.find_first_of(" +"));
 }
 
 void lock_places() {

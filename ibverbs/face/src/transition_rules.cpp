@@ -5,6 +5,9 @@
 // it: 6.1 drivers/infiniband/core/verbs.c qp_state_table).
 #include "transition_rules.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace freehca::ibverbs {
 
 namespace {
@@ -96,6 +99,43 @@ unsigned column_of(ibv_qp_type type) {
   }
 }
 
+const rule* rule_of(ibv_qp_state from, ibv_qp_state to) {
+  const auto found = std::find_if(std::begin(rules), std::end(rules), [from, to](const rule& r) {
+    return r.from == from && r.to == to;
+  });
+  return found != std::end(rules) ? found : nullptr;
+}
+
+std::string names_of(int mask) {
+  // In the order of the bits of ibv_qp_attr_mask.
+  constexpr const char* names[]{"STATE",
+                                "CUR_STATE",
+                                "EN_SQD_ASYNC_NOTIFY",
+                                "ACCESS_FLAGS",
+                                "PKEY_INDEX",
+                                "PORT",
+                                "QKEY",
+                                "AV",
+                                "PATH_MTU",
+                                "TIMEOUT",
+                                "RETRY_CNT",
+                                "RNR_RETRY",
+                                "RQ_PSN",
+                                "MAX_QP_RD_ATOMIC",
+                                "ALT_PATH",
+                                "MIN_RNR_TIMER",
+                                "SQ_PSN",
+                                "MAX_DEST_RD_ATOMIC",
+                                "PATH_MIG_STATE",
+                                "CAP",
+                                "DEST_QPN"};
+  static_assert(1 << (std::size(names) - 1) == IBV_QP_DEST_QPN);
+  std::string all;
+  for (std::size_t i = 0; i < std::size(names); ++i)
+    if ((mask >> i & 1) != 0) all += std::string(" IBV_QP_") + names[i];
+  return all;
+}
+
 }  // namespace
 
 int without_ignored(ibv_qp_type type, int mask) {
@@ -111,12 +151,24 @@ bool is_transition(ibv_qp_state from, ibv_qp_state to, ibv_qp_type type, int mas
   if (to == IBV_QPS_RESET) return given == 0 || given == IBV_QP_CUR_STATE;
   if (to == IBV_QPS_ERR) return from != IBV_QPS_RESET && (given == 0 || given == IBV_QP_CUR_STATE);
   const unsigned column = column_of(type);
-  for (const rule& r : rules) {
-    if (r.from != from || r.to != to) continue;
-    const int needs = r.required[column];
-    return (given & needs) == needs && (given & ~(needs | r.optional[column])) == 0;
-  }
-  return false;
+  const rule* const r = rule_of(from, to);
+  if (r == nullptr) return false;
+  const int needs = r->required[column];
+  return (given & needs) == needs && (given & ~(needs | r->optional[column])) == 0;
+}
+
+std::string explain_transition(ibv_qp_state from, ibv_qp_state to, ibv_qp_type type, int mask) {
+  const rule* const r = rule_of(from, to);
+  const bool by_rule = to != IBV_QPS_RESET && to != IBV_QPS_ERR;
+  if (by_rule && r == nullptr) return "there is no such transition";
+  const int given = mask & ~IBV_QP_STATE;
+  const int needs = by_rule ? r->required[column_of(type)] : 0;
+  const int may = by_rule ? needs | r->optional[column_of(type)] : IBV_QP_CUR_STATE;
+  std::string text;
+  if ((needs & ~given) != 0) text = "the mask lacks" + names_of(needs & ~given);
+  if ((given & ~may) != 0)
+    text += (text.empty() ? "" : "; ") + ("it must not have" + names_of(given & ~may));
+  return text;
 }
 
 }  // namespace freehca::ibverbs

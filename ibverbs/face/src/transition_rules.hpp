@@ -4,6 +4,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <string>
+
 namespace freehca::ibverbs {
 
 /// The mask without the attributes that Linux ignores: those of a responder for an initiator of
@@ -14,5 +16,8 @@ int without_ignored(ibv_qp_type type, int mask);
 /// Whether the queue pair may go from one state to the other, and whether the mask has all the
 /// attributes that the transition needs and none that it must not have.
 bool is_transition(ibv_qp_state from, ibv_qp_state to, ibv_qp_type type, int mask);
+
+/// Why it is none, for messages: "the mask lacks IBV_QP_SQ_PSN".
+std::string explain_transition(ibv_qp_state from, ibv_qp_state to, ibv_qp_type type, int mask);
 
 }  // namespace freehca::ibverbs

@@ -283,6 +283,12 @@ int connect(engine& here, pair& queue, const ibv_qp_attr& to, const route& on, i
   return after == 0 ? 0 : change(here, queue, to, on, after, state, layouts::qp_state::rts);
 }
 
+/// Puts the queue pair before a reason that does not name it.
+int because_of_pair(int error, const ibv_qp& qp) {
+  return error == 0 || error == EINVAL ? error
+                                       : because_of(error, named_kind::queue_pair, qp.qp_num);
+}
+
 const char* name_of(ibv_qp_state s) {
   switch (s) {
     case IBV_QPS_RESET:
@@ -322,14 +328,17 @@ int modify(ibv_qp* qp, const ibv_qp_attr* how, int mask) {
     return because(EINVAL, "QP 0x%06x is in state %s, and not in cur_qp_state %s", qp->qp_num,
                    name_of(now), name_of(from));
   if (!is_transition(from, to, qp->qp_type, mask))
-    return because(EINVAL,
-                   "QP 0x%06x from %s to %s: there is no such transition, or the mask 0x%x has too "
-                   "few or too many attributes for it",
-                   qp->qp_num, name_of(from), name_of(to), static_cast<unsigned>(mask));
+    return because(EINVAL, "QP 0x%06x from %s to %s: %s", qp->qp_num, name_of(from), name_of(to),
+                   explain_transition(from, to, qp->qp_type, mask).c_str());
   ibv_qp_attr changed = queue.shared->attributes;
   take(*how, mask, changed);
   if (!fits(changed, mask, here))
-    return because(EINVAL, "QP 0x%06x: an attribute is out of its range", qp->qp_num);
+    return because(
+        EINVAL,
+        "QP 0x%06x: an attribute is out of its range, or its port does not have it (port "
+        "%u, P_Key index %u, max_rd_atomic %u, max_dest_rd_atomic %u)",
+        qp->qp_num, unsigned{changed.port_num}, unsigned{changed.pkey_index},
+        unsigned{changed.max_rd_atomic}, unsigned{changed.max_dest_rd_atomic});
   // The queue may have drained without an event.
   if (queue.object->qp_state == layouts::qp_state::sq_draining && to != IBV_QPS_RESET &&
       to != IBV_QPS_ERR) {
@@ -368,7 +377,13 @@ using namespace freehca::ibverbs;
 
 FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   FREEHCA_CALL(call);
-  return call.ended(modify(qp, how, mask));
+  const int error = modify(qp, how, mask);
+  if (error == 0 && (mask & IBV_QP_DEST_QPN) != 0) note_peer(qp->qp_num, how->dest_qp_num);
+  if (error == 0 && (mask & IBV_QP_STATE) != 0)
+    note_change(named_kind::queue_pair, qp->qp_num,
+                std::string("moved to ") + name_of(how->qp_state) + " by ibv_modify_qp",
+                call.from());
+  return call.ended(because_of_pair(error, *qp));
 }
 
 FREEHCA_EXPORT int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* to, int mask,

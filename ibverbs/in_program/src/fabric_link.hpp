@@ -10,18 +10,23 @@
 #include <freehca/in_program/packet_link.hpp>
 #include <freehca/wires_shm/fabric_port.hpp>
 
+#include "explanation.hpp"
+#include "unreachable_packet.hpp"
+
 namespace freehca::ibverbs {
 
 /// The adapter's link to the other processes of its fabric.
 class fabric_link final : public in_program::packet_link {
  public:
-  explicit fabric_link(std::unique_ptr<wires::fabric_port> port) : port_(std::move(port)) {}
+  fabric_link(std::unique_ptr<wires::fabric_port> port, bool is_ethernet)
+      : port_(std::move(port)), is_ethernet_(is_ethernet) {}
 
   /// Joins the fabric of that name. Returns null and the reason on failure.
   static std::unique_ptr<fabric_link> join(const std::string& name, std::string& why,
                                            const wires::join_request& how) {
     std::unique_ptr<wires::fabric_port> port = wires::fabric_port::join(name, why, how);
-    return port != nullptr ? std::make_unique<fabric_link>(std::move(port)) : nullptr;
+    if (port == nullptr) return nullptr;
+    return std::make_unique<fabric_link>(std::move(port), how.link == wires::link_layer::ethernet);
   }
 
   unsigned slot() const { return port_->slot(); }
@@ -37,7 +42,11 @@ class fabric_link final : public in_program::packet_link {
   bool join_group(std::uint16_t lid) { return port_->join_group(lid); }
   void leave_group(std::uint16_t lid) { port_->leave_group(lid); }
 
-  bool send(const std::byte* from, std::size_t bytes) override { return port_->send(from, bytes); }
+  bool send(const std::byte* from, std::size_t bytes) override {
+    if (explains_failures && !port_->has_destination(from))
+      explain_unreachable({from, bytes}, is_ethernet_);
+    return port_->send(from, bytes);
+  }
   bool has_room_again() override { return port_->has_room_again(); }
   std::span<const std::byte> receive() override { return port_->receive(); }
   void release() override { port_->release(); }
@@ -47,6 +56,7 @@ class fabric_link final : public in_program::packet_link {
 
  private:
   std::unique_ptr<wires::fabric_port> port_;
+  const bool is_ethernet_;
 };
 
 }  // namespace freehca::ibverbs

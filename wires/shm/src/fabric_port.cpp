@@ -69,6 +69,9 @@ class fabric_port::parts {
 
   bool send(const std::byte* from, std::size_t bytes);
   bool has_room_again();
+  bool has_destination(const std::byte* packet) const {
+    return (is_ethernet() ? destinations_of_frame(packet) : destinations(packet)) != 0;
+  }
   bool change_group(std::uint16_t mlid, bool in);
   std::span<const std::byte> receive();
   void release() { bytes_ = 0; }
@@ -442,6 +445,9 @@ void fabric_port::wake() {
 }
 fabric_faults fabric_port::faults() const {
   return own_->faults();
+}
+bool fabric_port::has_destination(const std::byte* packet) const {
+  return own_->has_destination(packet);
 }
 
 }  // namespace freehca::wires

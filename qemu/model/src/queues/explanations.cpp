@@ -104,6 +104,20 @@ const char* name_of(cqe_syndrome s) {
   }
 }
 
+const char* words_for_access(const queue_pair& qp) {
+  constexpr std::array<const char*, 8> words{"no remote access",
+                                             "remote write alone",
+                                             "remote read alone",
+                                             "remote write and remote read",
+                                             "remote atomics alone",
+                                             "remote write and remote atomics",
+                                             "remote read and remote atomics",
+                                             "remote write, remote read and remote atomics"};
+  const bool writes = qp.context.get<&qpc::rwe>(), reads = qp.context.get<&qpc::rre>(),
+             atomics = qp.context.get<&qpc::rae>();
+  return words[(writes ? 1u : 0u) | (reads ? 2u : 0u) | (atomics ? 4u : 0u)];
+}
+
 const char* name_of(qp_state s) {
   switch (s) {
     case qp_state::reset:

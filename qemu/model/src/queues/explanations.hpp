@@ -30,5 +30,8 @@ const char* name_of(layouts::event_type t);
 const char* name_of(layouts::nak_code c);
 /// "RTS".
 const char* name_of(layouts::qp_state s);
+/// The remote accesses that the context allows (qp_access_flags of verbs): "remote read and
+/// atomics".
+const char* words_for_access(const queue_pair& qp);
 
 }  // namespace freehca::model

@@ -66,7 +66,8 @@ void arrivals::receive(unsigned port, const packet& p) {
   queue_pair* qp = number <= qp1_gsi ? special(port, number) : pairs_.find(number);
   // A connected queue pair may be reached by its alternate path.
   if (qp == nullptr) {
-    drops_.drop(*v, "there is no such queue pair, or it is in the reset state");
+    drops_.drop(*v,
+                "there is no such queue pair, or it is in state RESET; wanted: RTR, RTS or SQD");
     return;
   }
   if (!qp->connected() && !takes_from(*qp, port)) {

@@ -240,7 +240,7 @@ void datagrams::receive(queue_pair& qp, transport_packet v) {
   const auto source = static_cast<std::uint32_t>(extended->get<&deth::source_qp>());
   const auto qkey = static_cast<std::uint32_t>(extended->get<&deth::qkey>());
   if (qp.special != 1 && qkey != qp.context.get<&qpc::qkey>()) {
-    drops_.drop(v, "Q_Key 0x%08x; wanted: 0x%08x of the context", qkey,
+    drops_.drop(v, "Q_Key 0x%08x, sent by QP 0x%06x; wanted: 0x%08x of the context", qkey, source,
                 static_cast<unsigned>(qp.context.get<&qpc::qkey>()));
     a_.links->count_qkey_violation(port, qkey, source);
     return;

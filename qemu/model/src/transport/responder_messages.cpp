@@ -2,6 +2,10 @@
 // Copyright the freehca authors
 //
 // The responder: sends and RDMA writes.
+#include <array>
+#include <cstdio>
+#include <string>
+
 #include "basis/capabilities.hpp"
 #include "queues/explanations.hpp"
 #include "queues/receive_queues.hpp"
@@ -22,6 +26,13 @@ using message = receive_side::message;
 
 bool needs_receive(const request_packet& p) {
   return (p.send && p.first) || (p.write && p.immediate);
+}
+
+std::string want_of_receive(const queue_pair& qp) {
+  if (!qp.shared_receive) return "no receive was posted";
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "no receive was posted to SRQ 0x%06x", qp.srqn);
+  return text.data();
 }
 
 }  // namespace
@@ -61,13 +72,13 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
       break;
   }
   if (qp.service == qp_service::uc) {
-    drops_.drop(p.view, "no receive was posted");
+    drops_.drop(p.view, "%s", want_of_receive(qp).c_str());
     qp.rq.in_progress = message::skip;
     return false;
   }
   if (a_.rules.explains_drop())
     a_.rules.explain(remark_kind::packet_dropped, words_for(p.view) + ": RNR NAK",
-                     {"", "no receive was posted"});
+                     {"", want_of_receive(qp)});
   response wait;
   wait.psn = p.view.psn();
   wait.msn = qp.rq.msn;
@@ -93,9 +104,9 @@ bool responder::begin_write(queue_pair& qp, request_packet& p) {
   // 11.6.2; Linux qib_rc.c qib_rc_rcv, nack_inv); the key is asked behind that.
   if (qp.context.get<&qpc::rwe>() == 0 || bytes > qp.message_bytes_max) {
     a_.rules.because(
-        "RETH length of %u bytes, rwe %u in the context; wanted: rwe 1, and at most %llu bytes",
-        bytes, static_cast<unsigned>(qp.context.get<&qpc::rwe>()),
-        static_cast<unsigned long long>(qp.message_bytes_max));
+        "RETH length of %u bytes; the queue pair allows %s; wanted: remote write (rwe 1), and at "
+        "most %llu bytes",
+        bytes, words_for_access(qp), static_cast<unsigned long long>(qp.message_bytes_max));
     if (qp.context.get<&qpc::rwe>() == 0) refuse_operation(qp, p);
     else refuse_size(qp, p);
     return false;
@@ -208,8 +219,9 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
   std::optional<failure> why;
   nak_code code = nak_code::invalid_request;
   if (rq.received + bytes > request.data.size()) {
-    a_.rules.because("a message of more than %llu bytes; wanted: at most the %llu of the receive",
-                     static_cast<unsigned long long>(rq.received + bytes - 1),
+    a_.rules.because("a message of %s%llu bytes; wanted: at most the %llu of the receive",
+                     p.last ? "" : "at least ",
+                     static_cast<unsigned long long>(rq.received + bytes),
                      static_cast<unsigned long long>(request.data.size()));
     why = failures::local_length;
   } else if (bytes != 0 && request.data.scatter(*a_.regions, request.owner, rq.received,

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "basis/host_order.hpp"
+#include "queues/explanations.hpp"
 #include "transport/answers.hpp"
 #include "transport/responder.hpp"
 
@@ -149,9 +150,9 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   // (as in Linux qib_rc.c, qib_rc_rcv_error).
   if (qp.context.get<&qpc::rre>() == 0 || r.left > qp.message_bytes_max) {
     a_.rules.because(
-        "RETH length of %u bytes, rre %u in the context; wanted: rre 1, and at most %llu bytes",
-        r.left, static_cast<unsigned>(qp.context.get<&qpc::rre>()),
-        static_cast<unsigned long long>(qp.message_bytes_max));
+        "RETH length of %u bytes; the queue pair allows %s; wanted: remote read (rre 1), and at "
+        "most %llu bytes",
+        r.left, words_for_access(qp), static_cast<unsigned long long>(qp.message_bytes_max));
     if (repeated) return;
     if (r.left > qp.message_bytes_max) refuse_size(qp, p);
     else refuse_operation(qp, p);

@@ -145,6 +145,8 @@ class fabric_port {
   void wake();
 
   fabric_faults faults() const;
+  /// Whether send() would find a port for the packet. The packet has a permitted length.
+  bool has_destination(const std::byte* packet) const;
 
   class parts;  ///< private to the library
   explicit fabric_port(std::unique_ptr<parts> own);
