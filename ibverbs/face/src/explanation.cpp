@@ -158,7 +158,7 @@ void tell_object(std::string& to, const word& what, std::uint32_t number) {
     std::size_t next = i + 1;
     while (next < object.changes.size() &&
            function_at(object.changes[next].from) == function_at(object.changes[i].from))
-      changes += ", " + object.changes[next++].what;
+      changes.append(", ").append(object.changes[next++].what);
     add_line(to, subject + " " + changes + " at " + place_of(object.changes[next - 1].from));
     i = next;
   }

@@ -17,7 +17,7 @@ static_assert((std::uint64_t{1} << log_message_bytes) / 256 <= psn_span_most);
 
 // Debug builds check windows of at most this size after each change. The check looks at each
 // request.
-constexpr std::size_t checked_most = 16;
+[[maybe_unused]] constexpr std::size_t checked_most = 16;
 
 bool is_before(std::uint32_t a, std::uint32_t b) {
   return psn_distance(a, b) < 0;
