@@ -342,10 +342,7 @@ void because(status why, const refused_attribute& refused) {
               std::to_string(refused.limit);
 }
 
-verbs_call::verbs_call(const char* function, const void* caller)
-    : function_(function), from_{{caller}} {
-  if (!explains_failures) [[likely]]
-    return;
+void verbs_call::begin(const void* caller) {
   reason.clear();
   from_ = unwind_to(caller);
 }

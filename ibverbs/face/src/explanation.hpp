@@ -71,7 +71,10 @@ void because(status why, const refused_attribute& refused);
 class verbs_call {
  public:
   /// `caller` is __builtin_return_address(0) of the exported function.
-  verbs_call(const char* function, const void* caller);
+  verbs_call(const char* function, const void* caller) : function_(function) {
+    if (explains_failures) [[unlikely]]
+      begin(caller);
+  }
   verbs_call(const verbs_call&) = delete;
   verbs_call& operator=(const verbs_call&) = delete;
 
@@ -91,6 +94,7 @@ class verbs_call {
   const program_place& from() const { return from_; }
 
  private:
+  void begin(const void* caller);
   void explain(int error) const;
   void explain_errno() const;
 
