@@ -600,7 +600,7 @@ FEATURES = (
             "program ib_write_bw", ("request send",)),
     Feature("posts_in_a_wrong_state", "A post in a state that does not take it is refused.",
             "objects_test.only_transitions_that_exist", "promises_over_vfio",
-            QPEX + "test_post_send_qp_state_bad_flow", ("request send",)),
+            QPEX + "test_post_send_qp_state_bad_flow", ("transition init2rtr_qp",)),
     Feature("full_queues", "A post into a full queue is refused, and leaves the ring alone.",
             "sq_test.full_is_full_and_room_comes_with_completions", "promises_over_vfio",
             QPEX + "test_full_rq_bad_flow", ("request send",)),

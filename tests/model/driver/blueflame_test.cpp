@@ -121,7 +121,9 @@ TEST_F(blueflame_test, two_queues_may_share_a_register) {
   for (unsigned n = 0; n < 20; ++n)
     for (unsigned side = 0; side < 2; ++side) {
       ASSERT_TRUE(pair.send(side).post_and_push(by, queues::nop{.wr_id = n}).ok());
-      EXPECT_EQ(pair.next(side).wr_id, n);
+      const queues::work_completion done = pair.next(side);
+      EXPECT_TRUE(done.ok());
+      EXPECT_EQ(done.wr_id, n);
     }
 }
 
