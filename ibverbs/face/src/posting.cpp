@@ -263,10 +263,10 @@ int post_receives(const verbs_call& call, std::uint32_t qpn, Queue& queue,
                                                  static_cast<unsigned>(request->num_sge)});
                !posted.ok()) {
       error = error_of_post(posted);
-      because(
-          error,
-          posted.is(driver_error::queue_full) ? "the receive queue is full (max_recv_wr)" : "%s",
-          words(posted).c_str());
+      if (explains_failures)
+        because(error, "%s",
+                posted.is(driver_error::queue_full) ? "the receive queue is full (max_recv_wr)"
+                                                    : words(posted).c_str());
     } else if (explains_failures && qpn != 0) [[unlikely]] {
       note_receive(qpn, call.from());
     }
@@ -276,7 +276,8 @@ int post_receives(const verbs_call& call, std::uint32_t qpn, Queue& queue,
     }
   }
   queue.ring();
-  return call.ended(qpn != 0 ? because_of(error, named_kind::queue_pair, qpn) : error);
+  if (error != 0 && qpn != 0) because_of(error, named_kind::queue_pair, qpn);
+  return call.ended(error);
 }
 
 /// Remembers a request for explanations, and what it does to keys.
@@ -330,7 +331,8 @@ int post_send(const verbs_call& call, ibv_qp* qp, ibv_send_wr* request, ibv_send
   ring.ring();
   here.host().polls_after_doorbell();
   here.poll_events_if_any();
-  return call.ended(because_of(error, named_kind::queue_pair, qp->qp_num));
+  if (error != 0) because_of(error, named_kind::queue_pair, qp->qp_num);
+  return call.ended(error);
 }
 
 int post_receive(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {

@@ -65,11 +65,13 @@ int explain(status s, const memory_region_attributes& of, engine& here) {
   const int error = by_platform ? static_cast<int>(s.where()) : errno_of(s);
   const std::string why = by_platform ? here.host().reason(of.memory, of.access.local_write, error)
                                       : limit(s, here.host().settings());
-  because(s, here.objects().refused());
-  if (!why.empty()) because(error, "%s", why.c_str() + std::min<std::size_t>(2, why.size()));
-  with_subject(error,
-               "memory region of " + facts_of(reinterpret_cast<std::uintptr_t>(of.memory.first),
-                                              of.memory.bytes, flags_of(of.access)));
+  if (explains_failures) {
+    if (why.empty()) because(s, here.objects().refused());
+    else because(error, "%s", why.c_str() + std::min<std::size_t>(2, why.size()));
+    with_subject(error,
+                 "memory region of " + facts_of(reinterpret_cast<std::uintptr_t>(of.memory.first),
+                                                of.memory.bytes, flags_of(of.access)));
+  }
   if (!why.empty())
     std::fprintf(stderr, "freehca: %zu bytes of memory cannot be registered%s\n", of.memory.bytes,
                  why.c_str());
@@ -91,8 +93,8 @@ memory_region_attributes attributes_of(ibv_pd* pd, void* at, std::size_t bytes,
 
 void note_region(const ibv_mr& made, std::uint64_t first, unsigned access,
                  const program_place& from) {
-  if (explains_failures)
-    note_made(named_kind::key, made.lkey, from, facts_of(first, made.length, access));
+  if (!explains_failures) return;
+  note_made(named_kind::key, made.lkey, from, facts_of(first, made.length, access));
   note_use(named_kind::key, made.lkey, named_kind::domain, made.pd->handle);
 }
 

@@ -165,8 +165,10 @@ FREEHCA_EXPORT int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* how, int mask) {
                         : here.perform(arm, of(srq).handle, how->srq_limit);
   const std::uint32_t number = number_of(here, of(srq));
   if (error != 0) return call.ended(because_of(error, named_kind::shared_receive_queue, number));
-  note_change(named_kind::shared_receive_queue, number,
-              "limit set to " + std::to_string(how->srq_limit) + " by ibv_modify_srq", call.from());
+  if (explains_failures)
+    note_change(named_kind::shared_receive_queue, number,
+                "limit set to " + std::to_string(how->srq_limit) + " by ibv_modify_srq",
+                call.from());
   of(srq).attributes.srq_limit = how->srq_limit;
   return 0;
 }

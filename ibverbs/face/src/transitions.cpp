@@ -379,7 +379,7 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   FREEHCA_CALL(call);
   const int error = modify(qp, how, mask);
   if (error == 0 && (mask & IBV_QP_DEST_QPN) != 0) note_peer(qp->qp_num, how->dest_qp_num);
-  if (error == 0 && (mask & IBV_QP_STATE) != 0)
+  if (explains_failures && error == 0 && (mask & IBV_QP_STATE) != 0)
     note_change(named_kind::queue_pair, qp->qp_num,
                 std::string("moved to ") + name_of(how->qp_state) + " by ibv_modify_qp",
                 call.from());
