@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <freehca/layouts/layout.hpp>
+#include <freehca/layouts/qp_names.hpp>
 #include <freehca/work_requests/send_request.hpp>
 
 #include "errors.hpp"
@@ -143,12 +144,6 @@ int translate_frame(const ibv_send_wr& from, send_request& to, frame_parts& part
   to.frame = &parts.options;
   to.headers = &parts.headers;
   return 0;
-}
-
-const char* name_of(layouts::qp_state s) {
-  constexpr const char* names[]{"RESET", "INIT", "RTR", "RTS", "SQE", "SQD", "ERR", "SQD"};
-  const auto n = static_cast<std::size_t>(s);
-  return n < std::size(names) ? names[n] : "unknown";
 }
 
 const char* name_of(ibv_wr_opcode o) {

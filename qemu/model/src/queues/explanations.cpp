@@ -118,29 +118,6 @@ const char* words_for_access(const queue_pair& qp) {
   return words[(writes ? 1u : 0u) | (reads ? 2u : 0u) | (atomics ? 4u : 0u)];
 }
 
-const char* name_of(qp_state s) {
-  switch (s) {
-    case qp_state::reset:
-      return "RESET";
-    case qp_state::init:
-      return "INIT";
-    case qp_state::rtr:
-      return "RTR";
-    case qp_state::rts:
-      return "RTS";
-    case qp_state::sq_error:
-      return "SQE";
-    case qp_state::sq_drained:
-    case qp_state::sq_draining:
-      return "SQD";
-    case qp_state::error:
-      return "ERR";
-    case qp_state::suspended:
-      return "suspended";
-  }
-  return "unknown";
-}
-
 const char* name_of(event_type t) {
   switch (t) {
     case event_type::cq_error:

@@ -28,8 +28,6 @@ const char* name_of(layouts::cqe_syndrome s);
 const char* name_of(layouts::event_type t);
 /// "NAK: remote access error".
 const char* name_of(layouts::nak_code c);
-/// "RTS".
-const char* name_of(layouts::qp_state s);
 /// The remote accesses that the context allows (qp_access_flags of verbs): "remote read and
 /// atomics".
 const char* words_for_access(const queue_pair& qp);

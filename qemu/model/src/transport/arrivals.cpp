@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "transport/arrivals.hpp"
 
+#include <freehca/layouts/qp_names.hpp>
+
 #include "ports/ports.hpp"
 #include "queues/explanations.hpp"
 #include "queues/queue_pairs.hpp"
