@@ -20,8 +20,6 @@
 #include <string>
 #include <vector>
 
-#include <freehca/closed_process/sanitizer.hpp>
-
 #include "in_child.hpp"
 
 namespace freehca::closed_process::test {
@@ -142,29 +140,6 @@ TEST(closing_modes, a_folder_that_is_gone) {
   kept.removed_files = {"/tmp/freehca-no-folder/socket"};
   EXPECT_EQ("closed in part: seccomp; Landlock: /tmp/freehca-no-folder: No such file or directory",
             close_child(mode::automatic, kept, idle_kernel).text);
-}
-
-// Reads behind the end of an allocation.
-int read_too_far() {
-  const std::vector<char> few(8);
-  const volatile std::size_t end = few.size();
-  return few[end];
-}
-
-TEST(sanitized_builds, a_report_has_the_names_of_functions) {
-  if (!built_with_sanitizer) GTEST_SKIP() << "this build has no sanitizer";
-  folder files;
-  const std::string log = files.path("log");
-  const end ended = run_in_child([&] {
-    if (std::freopen(log.c_str(), "w", stderr) == nullptr) return 100;
-    if (close_process(mode::required, {}).failed) return not_closed;
-    return read_too_far();
-  });
-  EXPECT_EQ(end{.code = 1}, ended);
-  std::ifstream file(log);
-  const std::string said{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  EXPECT_NE(std::string::npos, said.find("heap-buffer-overflow")) << said;
-  EXPECT_NE(std::string::npos, said.find("read_too_far")) << said;
 }
 
 // An older kernel: it tells an older ABI, and refuses attributes that this ABI does not have.
