@@ -49,7 +49,8 @@ hostile_station::hostile_station(const model::options& how, model::test::steerin
       roce_v2_(offered(capability::roce_v2)),
       spreads_(offered(capability::receive_side_scaling)),
       own_mac_(how.mac),
-      far_rules_(*host, hca->inside().how),
+      far_clock_(*host),
+      far_rules_(*host, far_clock_, hca->inside().how),
       far_codec_(far_rules_, far_, far_buffers_) {
   host->on_wire = [this](unsigned port, std::vector<std::byte>& bytes) {
     if (port == cabled_port) seen(bytes);

@@ -84,7 +84,8 @@ class infiniband_codec_alone : public ::testing::Test {
 
   test_host host{1 << 20};
   options how = test_options();
-  rule_book rules{host, how};
+  adapter_clock clock{host};
+  rule_book rules{host, clock, how};
   one_port own;
   packet_buffers buffers;
   infiniband_codec codec{rules, own, buffers};

@@ -147,7 +147,8 @@ class roce_codec_alone : public ::testing::Test {
 
   test_host host{1 << 20};
   options how = test_options();
-  rule_book rules{host, how};
+  adapter_clock clock{host};
+  rule_book rules{host, clock, how};
   one_port own;
   packet_buffers buffers;
   roce_codec codec{rules, own, buffers};

@@ -22,7 +22,8 @@ namespace {
 struct book : ::testing::Test {
   test_host host{1u << 20};
   options how;
-  rule_book rules{host, how};
+  adapter_clock clock{host};
+  rule_book rules{host, clock, how};
 
   std::string last() { return host.remarks.empty() ? "" : host.remarks.back().text; }
 };

@@ -28,7 +28,8 @@ class scheduled : public ::testing::Test, private work_receiver {
 
   test_host host;
   work_account account;
-  scheduler items{host, account};
+  adapter_clock clock{host};
+  scheduler items{host, clock, account};
   work_source work{items, "test", *this};
   std::string text;
 };

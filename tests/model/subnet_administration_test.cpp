@@ -137,7 +137,8 @@ class subnet_administration : public testing::Test {
 
   timer_host host;
   work_account account;
-  scheduler work{host, account};
+  adapter_clock clock{host};
+  scheduler work{host, clock, account};
   subnet_topology subnet;
   std::vector<mad_packet> sent;
   subnet_administrator administrator{work, "test", subnet,

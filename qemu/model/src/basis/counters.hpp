@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// Counts what happens at queue pairs, for their ports and together.
@@ -20,6 +22,8 @@ struct counter_by_port {
     ++all;
     if (port >= 1 && port <= of_port.size()) ++of_port[port - 1];
   }
+
+  using saved = saving::fields<&counter_by_port::all, &counter_by_port::of_port>;
 };
 
 /// The counters of one adapter, by name. A part registers its own at construction and keeps the

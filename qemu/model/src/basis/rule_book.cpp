@@ -79,7 +79,7 @@ void rule_book::because_of_drop(const char* format, ...) {
 }
 
 bool rule_book::keeps_drop() {
-  const std::uint64_t now = environment_.now();
+  const std::uint64_t now = clock_.now();
   if (now - drops_since_ >= drop_remarks_interval_ns) {
     drops_since_ = now;
     drops_explained_ = 0;
@@ -121,7 +121,7 @@ void rule_book::pass_on(remark n) {
   if (n.kind == remark_kind::packet_dropped) ++drops_explained_;
   n.number = ++told_;
   environment_.tell(n);
-  ring_[(n.number - 1) % ring_.size()] = std::move(n);
+  ring_[(n.number - 1) % ring_.size()] = {std::move(n)};
 }
 
 }  // namespace freehca::model

@@ -13,6 +13,9 @@
 #include <freehca/model/remark.hpp>
 #include <freehca/model/rules.hpp>
 
+#include "basis/adapter_clock.hpp"
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// Judges what a driver does against the rules, and tells why. One for each adapter.
@@ -22,15 +25,32 @@ namespace freehca::model {
 /// reason and tells it.
 class rule_book {
  public:
-  rule_book(environment& surroundings, const options& how)
-      : environment_(surroundings), how_(how) {}
+  rule_book(environment& surroundings, adapter_clock& clock, const options& how)
+      : environment_(surroundings), clock_(clock), how_(how) {}
 
   /// What `because()` or `refuses()` last said; empty when nothing did since it was taken.
   struct reason {
     const char* rule = "";
     std::string text;
     bool empty() const { return text.empty(); }
+
+    template <class Archive>
+    void transfer_state(Archive& archive) {
+      transfer_rule(archive, rule);
+      transfer(archive, text);
+    }
   };
+  /// The name of a rule, or the empty text: they are not owned.
+  template <class Archive>
+  static void transfer_rule(Archive& archive, const char*& rule) {
+    std::string name = rule;
+    transfer(archive, name);
+    if constexpr (Archive::loads) {
+      const auto known = rule_named(name);
+      if (!known && !name.empty()) archive.refuse("there is no rule of that name");
+      rule = known ? entry_of(*known).name.data() : "";
+    }
+  }
 
   /// `r` is broken, as the text says: the place or field, the value found and the value wanted.
   /// True: refuse it, the reason is kept for take_reason(). False: take it; the rule is switched
@@ -101,6 +121,16 @@ class rule_book {
 
  private:
   static constexpr std::size_t text_bytes = 400;
+  struct kept_remark : remark {
+    template <class Archive>
+    void transfer_state(Archive& archive) {
+      transfer(archive, number);
+      transfer(archive, time);
+      transfer(archive, kind);
+      transfer_rule(archive, remark::rule);
+      transfer(archive, text);
+    }
+  };
   bool is_excused(rule r) const;
   /// Is there room for a line about a dropped packet in this drop_remarks_interval_ns?
   bool keeps_drop();
@@ -108,13 +138,22 @@ class rule_book {
   void pass_on(remark n);
 
   environment& environment_;
+  adapter_clock& clock_;
   const options& how_;
   reason reason_;
   const char* subject_ = nullptr;
   bool excuses_ = true;
   std::uint64_t complaints_ = 0, told_ = 0;
-  std::array<remark, remarks_kept> ring_;
+  std::array<kept_remark, remarks_kept> ring_;
   std::uint64_t drops_since_ = 0, drops_explained_ = 0, drops_unexplained_ = 0;
+
+ public:
+  using saved = saving::fields<&rule_book::reason_, &rule_book::complaints_, &rule_book::told_,
+                               &rule_book::ring_, &rule_book::drops_since_,
+                               &rule_book::drops_explained_, &rule_book::drops_unexplained_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"subject_", "null between calls of the device"},
+      {"excuses_", "true between calls of the device"}};
 };
 
 }  // namespace freehca::model

@@ -163,7 +163,7 @@ void scheduler::arm() {
   const std::uint64_t due = first_due();
   if (due == armed_) return;
   armed_ = due;
-  environment_.arm_timer(due);
+  environment_.arm_timer(clock_.on_environment(due));
 }
 
 }  // namespace freehca::model

@@ -17,8 +17,10 @@
 
 #include <freehca/model/environment.hpp>
 
+#include "basis/adapter_clock.hpp"
 #include "basis/work_account.hpp"
 #include "basis/work_item.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -32,21 +34,27 @@ namespace freehca::model {
 /// named.
 class scheduler {
  public:
+  static constexpr unsigned shares = 3;  ///< the adapter, port 1, port 2
+
   /// Names a scheduled item for cancel(). Value-initialised, it names none.
   struct ticket {
     std::uint64_t due = 0, sequence = 0;
     unsigned share = 0;
     explicit operator bool() const { return sequence != 0; }
+
+    using saved = saving::fields<&ticket::due, &ticket::sequence, &ticket::share>;
+    const char* broken_invariant() const {
+      return share < shares ? nullptr : "there is no such share";
+    }
   };
 
-  scheduler(environment& surroundings, work_account& account)
-      : environment_(surroundings), account_(account) {}
+  scheduler(environment& surroundings, adapter_clock& clock, work_account& account)
+      : environment_(surroundings), clock_(clock), account_(account) {}
 
-  std::uint64_t now() { return environment_.now(); }
+  std::uint64_t now() { return clock_.now(); }
   work_account& account() { return account_; }
-  /// The sum, or environment::never: a fault's time may be as long as its type holds.
   static std::uint64_t later(std::uint64_t time, std::uint64_t nanoseconds) {
-    return nanoseconds < environment::never - time ? time + nanoseconds : environment::never;
+    return adapter_clock::later(time, nanoseconds);
   }
   void cancel(ticket& t);
 
@@ -105,7 +113,6 @@ class scheduler {
  private:
   friend class work_source;
 
-  static constexpr unsigned shares = 3;  ///< the adapter, port 1, port 2
   enum class reason : std::uint8_t { time, inside, arrival };
   struct entry {
     work_item what;
@@ -178,6 +185,7 @@ class scheduler {
   void give_back();
 
   environment& environment_;
+  adapter_clock& clock_;
   work_account& account_;
   std::vector<receiver> receivers_;
   std::array<queue, shares> pending_;

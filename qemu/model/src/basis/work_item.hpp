@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// Work that a part of the adapter has scheduled for itself (work_source). It is plain data,
@@ -16,6 +18,9 @@ struct work_item {
   std::uint64_t generation = 0;  ///< of the object; the part ignores items of earlier generations
   std::uint64_t value = 0;       ///< depends on the kind
   std::vector<std::byte> bytes{};  ///< a packet or a frame
+
+  using saved = saving::fields<&work_item::kind, &work_item::number, &work_item::generation,
+                               &work_item::value, &work_item::bytes>;
 };
 
 /// A part of the adapter that has scheduled work.

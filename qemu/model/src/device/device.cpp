@@ -53,9 +53,10 @@ struct device::parts {
         how(o),
         times(how.faults),
         kept(o.host_memory_limit, has_ethernet_port(o)),
-        rules(surroundings, how),
+        clock(surroundings),
+        rules(surroundings, clock, how),
         memory(surroundings, account),
-        work(surroundings, account),
+        work(surroundings, clock, account),
         all{surroundings, how,      memory,  work,   account,  times, kept,
             rules,        commands, profile, layers, counters, uars,  recording.get()},
         context_memory(all),
@@ -91,7 +92,7 @@ struct device::parts {
     main_firmware.on_software_reset([this] {
       reset();
       const std::uint64_t takes = times.reset();
-      dead_until = takes == 0 ? 0 : scheduler::later(surroundings.now(), takes);
+      dead_until = takes == 0 ? 0 : scheduler::later(clock.now(), takes);
     });
   }
 
@@ -134,6 +135,7 @@ struct device::parts {
   fault_times times;
   kept_memory kept;
   work_account account{how.turn_units};
+  adapter_clock clock;
   rule_book rules;
   host_memory memory;
   scheduler work;
@@ -159,10 +161,10 @@ struct device::parts {
   bool finds_nobody(const char* what) {
     if (!in_reset()) return false;
     rules.complain(rule::register_in_reset, "%s within %llu ns of the end of a software reset",
-                   what, static_cast<unsigned long long>(dead_until - surroundings.now()));
+                   what, static_cast<unsigned long long>(dead_until - clock.now()));
     return true;
   }
-  bool in_reset() const { return dead_until != 0 && surroundings.now() < dead_until; }
+  bool in_reset() { return dead_until != 0 && clock.now() < dead_until; }
 
   std::uint64_t dead_until = 0;
   bool failed = false;  ///< after a catastrophic error: nothing works until a reset
