@@ -6,6 +6,8 @@
 #include <cassert>
 #include <utility>
 
+#include "saving/transfer.hpp"
+
 namespace freehca::model {
 
 scheduler::entry scheduler::line::take_first() {
@@ -150,6 +152,92 @@ void scheduler::clear() {
     });
   }
   arm();
+}
+
+void scheduler::give_back_all() {
+  giving_back_ = true;
+  while (!discarded_.empty()) {
+    const auto one = std::move(discarded_.front());
+    discarded_.pop_front();
+    while (one()) continue;
+  }
+  giving_back_ = false;
+  arm();
+}
+
+void scheduler::begin_again() {
+  armed_ = environment::never;
+  environment_.arm_timer(armed_);
+  arm();
+}
+
+std::optional<std::uint16_t> scheduler::receiver_named(const std::string& name) const {
+  for (std::uint16_t i = 0; i < receivers_.size(); ++i)
+    if (receivers_[i].name == name) return i;
+  return std::nullopt;
+}
+
+/// The items of a share, in the order of their places.
+template <class Archive>
+void scheduler::transfer_queue(Archive& archive, unsigned share) {
+  queue& q = pending_[share];
+  struct item {
+    place where;
+    entry what;
+    std::string receiver;
+  };
+  const auto transfer_item = [&](item& i) {
+    transfer(archive, i.where);
+    transfer(archive, i.receiver);
+    transfer(archive, i.what.what);
+    saving::transfer_up_to(archive, i.what.why, reason::arrival);
+  };
+  std::uint32_t count = 0;
+  if constexpr (!Archive::loads) {
+    const auto write = [&](const place& where, const entry& e) {
+      item i{where, e, name_of(e)};
+      transfer_item(i);
+    };
+    q.each([&](const place&, const entry&) { ++count; });
+    transfer(archive, count);
+    q.each(write);
+  } else {
+    q = {};
+    transfer(archive, count);
+    for (; count != 0 && archive.ok(); --count) {
+      item i;
+      transfer_item(i);
+      const auto to = receiver_named(i.receiver);
+      if (!to)
+        return archive.refuse("work for the part %.100s, which there is not", i.receiver.c_str());
+      i.what.receiver = *to;
+      if (i.where.second >= next_sequence_ || q.has(i.where))
+        return archive.refuse("work with the sequence number %llu",
+                              static_cast<unsigned long long>(i.where.second));
+      ++this->count(i.what.why);
+      q.add(i.where, std::move(i.what));
+    }
+  }
+}
+
+template <class Archive>
+void scheduler::transfer_members(Archive& archive) {
+  transfer(archive, next_sequence_);
+  transfer(archive, aside_);
+  transfer(archive, halted_);
+  if (!archive.for_digest()) {
+    transfer(archive, turns_);
+    transfer(archive, turns_cut_);
+  }
+  if constexpr (Archive::loads) counts_ = {};
+  for (unsigned share = 0; share < shares; ++share) transfer_queue(archive, share);
+}
+
+void scheduler::transfer_state(saving::writer& to) {
+  transfer_members(to);
+}
+void scheduler::transfer_state(saving::reader& from) {
+  transfer_members(from);
 }
 
 std::uint64_t scheduler::first_due() const {

@@ -20,7 +20,8 @@
 #include "basis/adapter_clock.hpp"
 #include "basis/work_account.hpp"
 #include "basis/work_item.hpp"
-#include "saving/fields.hpp"
+#include "saving/reader.hpp"
+#include "saving/writer.hpp"
 
 namespace freehca::model {
 
@@ -94,17 +95,15 @@ class scheduler {
   /// within a share, of the times.
   template <class F>
   void each_pending(F f) const {
-    for (const queue& q : pending_) {
-      auto timed = q.later.begin();
-      q.at_once.each([&](const place& where, const entry& e) {
-        for (; timed != q.later.end() && timed->first < where; ++timed)
-          f(name_of(timed->second), timed->first.first, timed->second.what);
-        f(name_of(e), where.first, e.what);
-      });
-      for (; timed != q.later.end(); ++timed)
-        f(name_of(timed->second), timed->first.first, timed->second.what);
-    }
+    for (const queue& q : pending_)
+      q.each([&](const place& where, const entry& e) { f(name_of(e), where.first, e.what); });
   }
+
+  /// Gives back all that was discarded, and arms the timer for what was loaded.
+  void give_back_all();
+  void begin_again();
+  void transfer_state(saving::writer& to);
+  void transfer_state(saving::reader& from);
 
   std::uint64_t turns() const { return turns_; }
   /// Those that ended with work still due.
@@ -135,6 +134,11 @@ class scheduler {
     const place& last() const { return all_.back().where; }
     void add(place where, entry what) { all_.push_back({where, std::move(what)}); }
     entry take_first();
+    bool has(place where) const {
+      return std::binary_search(all_.begin() + static_cast<std::ptrdiff_t>(first_), all_.end(),
+                                item{where, {}},
+                                [](const item& a, const item& b) { return a.where < b.where; });
+    }
     std::optional<reason> remove(place where);
     template <class F>
     void each(F f) const {
@@ -163,6 +167,18 @@ class scheduler {
     }
     entry take_first();
     void add(place where, entry what);
+    bool has(place where) const { return later.contains(where) || at_once.has(where); }
+    /// Calls f(place, entry) for each, in the order of the places.
+    template <class F>
+    void each(F f) const {
+      auto timed = later.begin();
+      at_once.each([&](const place& where, const entry& e) {
+        for (; timed != later.end() && timed->first < where; ++timed)
+          f(timed->first, timed->second);
+        f(where, e);
+      });
+      for (; timed != later.end(); ++timed) f(timed->first, timed->second);
+    }
     /// Returns the reason of the item that was removed, if it was there.
     std::optional<reason> remove(place where);
   };
@@ -199,6 +215,23 @@ class scheduler {
   std::uint64_t turns_ = 0, turns_cut_ = 0;
   std::uint64_t until_ = 0;  ///< when the clock was read, while running
   bool running_ = false, halted_ = false, giving_back_ = false;
+
+  template <class Archive>
+  void transfer_members(Archive& archive);
+  template <class Archive>
+  void transfer_queue(Archive& archive, unsigned share);
+  std::optional<std::uint16_t> receiver_named(const std::string& name) const;
+
+ public:
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"receivers_", "the parts, which the constructors add"},
+      {"used_", "set by each turn"},
+      {"share_", "0 between turns"},
+      {"discarded_", "given back before the state is saved"},
+      {"armed_", "the timer is armed after a load"},
+      {"until_", "set by each turn"},
+      {"running_", "false between turns"},
+      {"giving_back_", "false between calls"}};
 };
 
 /// Schedules the items of one part of the adapter. The part runs them as a work_receiver.

@@ -8,6 +8,8 @@
 
 #include <freehca/model/options.hpp>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// What the adapter's own work costs the host, counted where the cost arises. The unit is about 50
@@ -60,6 +62,14 @@ class work_account {
  private:
   units turn_;
   units used_ = 0, call_began_ = 0, slice_began_ = 0, greatest_ = 0;
+
+ public:
+  using saved = saving::fields<saving::outside_digest(&work_account::used_),
+                               saving::outside_digest(&work_account::greatest_)>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"turn_", "an option"},
+      {"call_began_", "set by each call of the device"},
+      {"slice_began_", "set by each call of the device"}};
 };
 
 }  // namespace freehca::model

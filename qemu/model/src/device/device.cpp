@@ -7,168 +7,14 @@
 #include <unordered_set>
 #include <utility>
 
-#include "basis/adapter.hpp"
 #include "basis/capabilities.hpp"
 #include "basis/limits.hpp"
-#include "basis/recorder.hpp"
 #include "device/object_dump.hpp"
-#include "device/raised_events.hpp"
-#include "device/registers.hpp"
-#include "device/uar_window.hpp"
-#include "firmware/command_engine.hpp"
-#include "firmware/diagnostics.hpp"
-#include "firmware/firmware.hpp"
+#include "device/parts.hpp"
 #include "ports/ethernet_port.hpp"
 #include "ports/infiniband_port.hpp"
-#include "ports/ports.hpp"
-#include "queues/completion_queues.hpp"
-#include "queues/event_queues.hpp"
-#include "queues/uar_users.hpp"
-#include "tables/icm.hpp"
-#include "tables/memory_regions.hpp"
-#include "transport/transport.hpp"
 
 namespace freehca::model {
-
-namespace {
-
-/// Around each call from outside that can bring about work: what it costs is known when it ends.
-class call {
- public:
-  explicit call(work_account& account) : account_(account) { account_.begin_call(); }
-  ~call() { account_.end_call(); }
-  call(const call&) = delete;
-  call& operator=(const call&) = delete;
-
- private:
-  work_account& account_;
-};
-
-}  // namespace
-
-struct device::parts {
-  parts(environment& s, const options& o)
-      : recording(recorder_of(s, o)),
-        surroundings(recording ? *recording : s),
-        how(o),
-        times(how.faults),
-        kept(o.host_memory_limit, has_ethernet_port(o)),
-        clock(surroundings),
-        rules(surroundings, clock, how),
-        memory(surroundings, account),
-        work(surroundings, clock, account),
-        all{surroundings, how,      memory,  work,   account,  times, kept,
-            rules,        commands, profile, layers, counters, uars,  recording.get()},
-        context_memory(all),
-        eqs(all),
-        cqs(all),
-        regions(all),
-        links(all),
-        queue_pairs(all),
-        main_firmware(all),
-        errors(all),
-        raised(all),
-        engine(all, main_firmware),
-        bar0(all, engine, main_firmware),
-        bar2(all) {
-    if (recording) recording->label_by(memory);
-    all.context_memory = &context_memory;
-    all.eqs = &eqs;
-    all.cqs = &cqs;
-    all.regions = &regions;
-    all.links = &links;
-    all.queue_pairs = &queue_pairs;
-    all.above_ports = &queue_pairs;
-    all.users_of_keys = &queue_pairs;
-    counters.add("complaints", [this] { return rules.complaints(); });
-    counters.add("drops_unexplained", rules.drops_unexplained());
-    kept.add_traffic(kept.packet_bytes, [this] { return work.backlog(); });
-    counters.add("host_memory_kept", [this] { return kept.bytes(); });
-    counters.add("turns", [this] { return work.turns(); });
-    counters.add("turns_cut", [this] { return work.turns_cut(); });
-    counters.add("work_units", [this] { return account.used(); });
-    counters.add("work_units_at_once", [this] { return account.greatest(); });
-    engine.count_opcodes();
-    main_firmware.on_software_reset([this] {
-      reset();
-      const std::uint64_t takes = times.reset();
-      dead_until = takes == 0 ? 0 : scheduler::later(clock.now(), takes);
-    });
-  }
-
-  void reset() {
-    work.clear();
-    engine.clear();
-    main_firmware.clear();
-    queue_pairs.clear();
-    cqs.clear();
-    eqs.clear();
-    regions.clear();
-    links.clear();
-    context_memory.clear();
-    uars.clear(work);
-    raised.clear();
-    profile = {};
-    bar0.clear();
-    bar2.clear();
-    failed = false;
-  }
-
-  void fail() {
-    if (failed) return;
-    // The subtypes of this event that illumos names are not for what is meant here: none is given.
-    eqs.post_asynchronous(layouts::event_type::local_catastrophic_error,
-                          layouts::image<layouts::eqe>{});
-    failed = true;
-    work.halt();
-    engine.stop();
-    bar0.show_internal_error();
-  }
-
-  static std::unique_ptr<recorder> recorder_of(environment& s, const options& o) {
-    return o.record ? std::make_unique<recorder>(s, o) : nullptr;
-  }
-
-  std::unique_ptr<recorder> recording;  ///< outlives all that may call it
-  environment& surroundings;            ///< the recorder, or what it stands before
-  options how;  ///< only its faults, its strictness and the rules that are off ever change
-  fault_times times;
-  kept_memory kept;
-  work_account account{how.turn_units};
-  adapter_clock clock;
-  rule_book rules;
-  host_memory memory;
-  scheduler work;
-  command_table commands;
-  hca_profile profile;
-  port_layers layers{how};
-  counter_registry counters;
-  uar_users uars;
-  adapter all;
-  icm context_memory;
-  event_queues eqs;
-  completion_queues cqs;
-  memory_regions regions;
-  ports links;
-  transport queue_pairs;
-  firmware main_firmware;
-  diagnostics errors;
-  raised_events raised;
-  command_engine engine;
-  registers bar0;
-  uar_window bar2;
-  /// Whether an access comes while a reset goes on: it finds nobody.
-  bool finds_nobody(const char* what) {
-    if (!in_reset()) return false;
-    rules.complain(rule::register_in_reset, "%s within %llu ns of the end of a software reset",
-                   what, static_cast<unsigned long long>(dead_until - clock.now()));
-    return true;
-  }
-  bool in_reset() { return dead_until != 0 && clock.now() < dead_until; }
-
-  std::uint64_t dead_until = 0;
-  bool failed = false;  ///< after a catastrophic error: nothing works until a reset
-};
 
 device::device(environment& surroundings, const options& how)
     : parts_(std::make_unique<parts>(surroundings, how)) {
@@ -188,7 +34,7 @@ constexpr auto nothing = [](json_line&) {};
 std::uint64_t device::read_registers(std::uint64_t offset, unsigned bytes) {
   const recorded_call c(parts_->recording.get(), "read_bar0",
                         [&](json_line& l) { l.hex("at", offset).number("bytes", bytes); });
-  const call now(parts_->account);
+  const parts::call now(entered());
   if (parts_->finds_nobody("read of BAR0")) return c.result(~std::uint64_t{0});
   return c.result(parts_->bar0.read(offset, bytes));
 }
@@ -197,7 +43,7 @@ void device::write_registers(std::uint64_t offset, std::uint64_t value, unsigned
   const recorded_call c(parts_->recording.get(), "write_bar0", [&](json_line& l) {
     l.hex("at", offset).number("bytes", bytes).hex("value", value);
   });
-  const call now(parts_->account);
+  const parts::call now(entered());
   if (parts_->finds_nobody("write to BAR0")) return;
   parts_->bar0.write(offset, value, bytes);
 }
@@ -213,7 +59,7 @@ void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes
   const recorded_call c(parts_->recording.get(), "write_bar2", [&](json_line& l) {
     l.hex("at", offset).number("bytes", bytes).hex("value", value);
   });
-  const call now(parts_->account);
+  const parts::call now(entered());
   if (parts_->finds_nobody("doorbell")) return;
   if (!parts_->failed) parts_->bar2.write(offset, value, bytes);
 }
@@ -222,7 +68,7 @@ void device::look_at_uar(std::uint32_t page, bool sends, bool completions) {
   const recorded_call c(parts_->recording.get(), "look_at_uar", [&](json_line& l) {
     l.number("page", page).boolean("sends", sends).boolean("completions", completions);
   });
-  const call now(parts_->account);
+  const parts::call now(entered());
   if (parts_->failed || parts_->in_reset()) return;
   if (sends) parts_->queue_pairs.look_at(page, uar_users::kind::send_queue);
   if (completions) parts_->queue_pairs.look_at(page, uar_users::kind::completion_queue);
@@ -245,7 +91,7 @@ void device::uar_pages(void (*out)(const uar_page&, void* context), void* contex
 
 void device::on_timer() {
   const recorded_call c(parts_->recording.get(), "timer", nothing);
-  const call now(parts_->account);
+  const parts::call now(entered());
   parts_->work.run_due();
 }
 
@@ -253,7 +99,7 @@ void device::link_receive(unsigned port, const std::byte* from, std::size_t byte
   const recorded_call r(parts_->recording.get(), "link_receive", [&](json_line& l) {
     l.number("port", port).number("bytes", bytes).bytes("hex", from, bytes);
   });
-  const call now(parts_->account);
+  const parts::call now(entered());
   if (!parts_->failed) parts_->links.arrived(port, {from, bytes});
 }
 bool device::link_may_receive() const {
@@ -262,13 +108,13 @@ bool device::link_may_receive() const {
 void device::link_has_room(unsigned port) {
   const recorded_call r(parts_->recording.get(), "link_has_room",
                         [&](json_line& l) { l.number("port", port); });
-  const call now(parts_->account);
+  const parts::call now(entered());
   if (!parts_->failed) parts_->links.has_room(port);
 }
 void device::plug_cable(unsigned port, bool plugged) {
   const recorded_call r(parts_->recording.get(), "plug_cable",
                         [&](json_line& l) { l.number("port", port).boolean("plugged", plugged); });
-  const call now(parts_->account);
+  const parts::call now(entered());
   parts_->links.plug(port, plugged);
 }
 
@@ -300,7 +146,7 @@ bool device::in_reset() const {
 
 void device::fail() {
   const recorded_call r(parts_->recording.get(), "fail", nothing);
-  const call now(parts_->account);
+  const parts::call now(entered());
   parts_->fail();
 }
 bool device::raise_event(const raised_event& event) {
@@ -309,7 +155,7 @@ bool device::raise_event(const raised_event& event) {
         .number("subtype", event.subtype)
         .number("port", event.port);
   });
-  const call now(parts_->account);
+  const parts::call now(entered());
   return !parts_->failed && parts_->raised.raise(event);
 }
 bool device::failed() const {
@@ -318,7 +164,7 @@ bool device::failed() const {
 
 void device::reset() {
   const recorded_call r(parts_->recording.get(), "reset", nothing);
-  const call now(parts_->account);
+  const parts::call now(entered());
   parts_->reset();
   parts_->dead_until = 0;  // this reset ends one by the register
 }
@@ -345,7 +191,7 @@ void device::judge_commands(command_judge judge) {
 }
 void device::release_held_commands() {
   const recorded_call r(parts_->recording.get(), "release_held_commands", nothing);
-  const call now(parts_->account);
+  const parts::call now(entered());
   parts_->engine.release_held();
 }
 std::size_t device::held_commands() const {
@@ -354,7 +200,7 @@ std::size_t device::held_commands() const {
 bool device::answer_held_command(std::size_t which, const command_verdict& how) {
   const recorded_call r(parts_->recording.get(), "answer_held_command",
                         [&](json_line& l) { l.number("which", which); });
-  const call now(parts_->account);
+  const parts::call now(entered());
   return parts_->engine.answer_held(which, how);
 }
 void device::judge_events(event_judge judge) {
@@ -410,7 +256,7 @@ void device::set_rules_off(const rule_set& rules) {
 }
 
 bool device::receives(unsigned number, reception& what) const {
-  const call now(parts_->account);
+  const parts::call now(*parts_);
   const ethernet_port* port = parts_->links.ethernet(number);
   if (port == nullptr || !port->is_open() || parts_->failed) return false;
   const receive_filter filter = port->filter();

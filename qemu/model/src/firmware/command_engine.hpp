@@ -30,6 +30,7 @@ class command_engine final : private work_receiver {
 
   /// Faults on request: see device::judge_commands().
   void judge(command_judge j) { judge_ = std::move(j); }
+  bool is_judged() const { return bool{judge_}; }
   void release_held();
   bool answer_held(std::size_t which, const command_verdict& how);
   std::size_t held() const;

@@ -96,11 +96,13 @@ void transfer_flag(Archive& archive, bool& value) {
   }
 }
 
+}  // namespace detail
+
 /// Without a look at the value.
 template <class Archive, class Enumeration>
 void transfer_any_value(Archive& archive, Enumeration& value) {
   auto number = static_cast<std::underlying_type_t<Enumeration>>(value);
-  transfer_number(archive, number);
+  detail::transfer_number(archive, number);
   value = static_cast<Enumeration>(number);
 }
 
@@ -114,6 +116,8 @@ void transfer_up_to(Archive& archive, Enumeration& value, Enumeration most) {
     value = Enumeration{};
   }
 }
+
+namespace detail {
 
 /// The number of elements, each of which has a byte at least.
 template <class Archive>

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <freehca/model/command_fault.hpp>
 #include <freehca/model/environment.hpp>
@@ -127,6 +129,21 @@ class device {
   /// From now on `judge` decides about each work request; an empty one lets all of them be.
   void judge_requests(request_judge judge);
 
+  /// Why the state can be neither saved nor loaded now: a recording, or a judge, whose own state is
+  /// not the device's. Empty: it can.
+  std::string obstacle_to_saving() const;
+  /// The whole state, as a stream of bytes (docs/decisions/saved-state.md). Between calls only, and
+  /// without an obstacle. Does no DMA. The device goes on as before.
+  std::vector<std::byte> save();
+  /// Takes the state of a stream that save() gave, in this build or an earlier one. The device has
+  /// the options of the saved one, but for those that may change while it lives, which it gets from
+  /// the stream. The stream is judged as a guest's contexts are. False: it is refused, `why` says
+  /// by which member, and the device is as after reset(). Does no DMA.
+  bool load(std::span<const std::byte> from, std::string& why);
+  /// A number that is equal for two devices of equal state. What tells how the work was done, and
+  /// not what it led to, is not counted: work units, turns, hits of caches.
+  std::uint64_t state_digest();
+
   /// With options::record: writes the recording's last record, and records no more. The destructor
   /// does the same.
   void end_recording();
@@ -150,8 +167,17 @@ class device {
   /// The adapter's parts, for tests that look at one alone.
   adapter& inside();
 
+  /// For tests: at one of so many calls, as drawn by `seed`, each device puts new parts in the place
+  /// of its own and hands them its state by a stream. 0: never. Calls that come while another one
+  /// lasts are passed over, and so are devices with an obstacle_to_saving(). The caller has taken
+  /// nothing from inside(). A stream that is refused ends the program.
+  static void reload_at_one_of(std::uint32_t calls, std::uint64_t seed);
+  static std::uint64_t reloads();
+
  private:
   struct parts;
+  /// The parts, for a call that begins now.
+  parts& entered();
   std::unique_ptr<parts> parts_;
 };
 

@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace freehca::model {
@@ -22,6 +23,18 @@ class rule_set {
   bool has(rule r) const { return bits_.test(static_cast<std::size_t>(r)); }
   /// Names with commas between them; no text is the empty set. Nothing when a name is not known.
   static std::optional<rule_set> named(std::string_view text);
+
+  /// Of a saved state.
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    std::string bits = bits_.to_string();
+    transfer(archive, bits);
+    if constexpr (Archive::loads) {
+      if (bits.size() != room || bits.find_first_not_of("01") != std::string::npos)
+        archive.refuse("it is no set of %zu rules", room);
+      else bits_ = std::bitset<room>(bits);
+    }
+  }
 
  private:
   std::bitset<room> bits_;

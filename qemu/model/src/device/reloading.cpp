@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "device/parts.hpp"
+
+namespace freehca::model {
+
+namespace {
+
+struct {
+  std::uint32_t one_of = 0;
+  std::uint64_t drawn = 0;
+  std::uint64_t reloads = 0;
+} plan;
+
+bool is_drawn() {
+  // The generator of Knuth's MMIX.
+  plan.drawn = plan.drawn * 6364136223846793005u + 1442695040888963407u;
+  return (plan.drawn >> 33) % plan.one_of == 0;
+}
+
+}  // namespace
+
+void device::reload_at_one_of(std::uint32_t calls, std::uint64_t seed) {
+  plan.one_of = calls;
+  plan.drawn = seed;
+}
+std::uint64_t device::reloads() {
+  return plan.reloads;
+}
+
+device::parts& device::entered() {
+  if (plan.one_of == 0 || parts_->calls != 0 || !is_drawn()) return *parts_;
+  if (!parts_->obstacle_to_saving().empty()) return *parts_;
+  const std::vector<std::byte> state = parts_->save();
+  environment& surroundings = parts_->surroundings;
+  const options how = parts_->how;
+  parts_.reset();
+  parts_ = std::make_unique<parts>(surroundings, how);
+  std::string why;
+  if (!parts_->load(state, why)) {
+    std::fprintf(stderr, "the state of a device is refused: %s\n", why.c_str());
+    std::abort();
+  }
+  ++plan.reloads;
+  return *parts_;
+}
+
+}  // namespace freehca::model
