@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include <freehca/layouts/layout.hpp>
 #include <freehca/layouts/opcode.hpp>
 
+#include "basis/command_progress.hpp"
 #include "basis/host_memory.hpp"
 
 namespace freehca::model {
@@ -25,21 +27,9 @@ struct command {
   std::uint64_t output_parameter =
       0;  ///< bus address of the output mailbox; immediate output is set here
   std::uint16_t token = 0;
-  bool event = false;  ///< E bit: complete by a command-completion EQE
-  host_memory* memory = nullptr;
-  /// What is left of a command that is too long for one slice: called in later ones, until it gives
-  /// a status. Set by in_slices() alone.
-  std::function<std::optional<layouts::command_status>()> rest;
-
-  /// For a handler to return: does `step`, and again in later slices until it gives a status. It
-  /// does what a slice allows, and lives on its own: other commands, also CLOSE_HCA, may run in
-  /// between.
-  template <class Step>
-  layouts::command_status in_slices(Step step) {
-    if (const std::optional<layouts::command_status> s = step()) return *s;
-    rest = std::move(step);
-    return layouts::command_status::ok;
-  }
+  bool event = false;             ///< E bit: complete by a command-completion EQE
+  host_memory* memory = nullptr;  ///< set by the command engine; not part of the command's state
+  command_progress progress;      ///< of a command that runs in slices
 
   /// Reads T from the input mailbox at `offset`; false when the bus refuses.
   template <class T>
@@ -53,18 +43,38 @@ struct command {
   }
 };
 
+/// The status of a command, or nothing when the command continues in a later slice.
+using slice_result = std::optional<layouts::command_status>;
+
 /// Opcode to handler. Every part of the adapter registers its own commands at construction; an
 /// opcode without a handler is answered with bad_operation.
+///
+/// A command that is too long for one slice has a continuation beside its handler. If the handler
+/// returns nothing, the continuation is called in later slices until it returns a status. It does
+/// what a slice allows and records it in command::progress. Other commands, also CLOSE_HCA, may run
+/// between two slices.
 class command_table {
  public:
-  using handler = std::function<layouts::command_status(command&)>;
-  void on(layouts::opcode opcode, handler h) {
-    handlers_[static_cast<std::uint16_t>(opcode) & 0xfff] = std::move(h);
+  using handler = std::function<slice_result(command&)>;
+  void on(layouts::opcode opcode, handler h) { handlers_[index(opcode)] = std::move(h); }
+  void on(layouts::opcode opcode, handler h, handler continuation) {
+    on(opcode, std::move(h));
+    continuations_[index(opcode)] = std::move(continuation);
   }
   const handler& find(std::uint16_t opcode) const { return handlers_[opcode & 0xfff]; }
+  /// Null for an opcode whose commands run in one slice.
+  const handler* continuation_of(layouts::opcode opcode) const {
+    const auto known = continuations_.find(index(opcode));
+    return known == continuations_.end() ? nullptr : &known->second;
+  }
 
  private:
+  static std::uint16_t index(layouts::opcode opcode) {
+    return static_cast<std::uint16_t>(opcode) & 0xfff;
+  }
+
   std::array<handler, 0x1000> handlers_;
+  std::map<std::uint16_t, handler> continuations_;
 };
 
 }  // namespace freehca::model

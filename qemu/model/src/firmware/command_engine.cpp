@@ -198,12 +198,12 @@ void command_engine::end(std::list<flight>::iterator which) {
   a_.rules.take_reason();
   if (refused) a_.rules.because("a fault on request");
   begin_judging(*which);
-  const command_status s = refused ? verdict.status : run(c, busy);
+  const slice_result s = refused ? verdict.status : run(c, busy);
   end_judging();
   if (generation != generation_) return;  // the command reset the adapter
-  which->what = std::move(c);
+  which->what = c;
   which->era = firmware_.era();
-  if (!which->what.rest) return ended(which, s);
+  if (s) return ended(which, *s);
   ++in_slices_;
   go_on(which);
 }
@@ -214,19 +214,21 @@ void command_engine::go_on(std::list<flight>::iterator which) {
 
 void command_engine::continue_command(std::list<flight>::iterator which) {
   const std::uint64_t generation = generation_;
-  auto rest = std::move(which->what.rest);
+  // The continuation works on a copy, because it can reset the adapter and with it end the flight.
+  command c = which->what;
   a_.rules.take_reason();
   begin_judging(*which);
   a_.regions->forget_entries();
-  const std::optional<command_status> s = which->era == firmware_.era() ? rest() : swept_away();
+  const slice_result s =
+      which->era == firmware_.era() ? (*a_.commands.continuation_of(c.opcode))(c) : swept_away();
   end_judging();
   if (generation != generation_) return;
+  which->what = c;
   if (s) {
     ended(which, *s);
     if (generation == generation_) pass_on();
     return;
   }
-  which->what.rest = std::move(rest);
   go_on(which);
 }
 
@@ -251,7 +253,7 @@ command_status command_engine::swept_away() {
 void command_engine::ended(std::list<flight>::iterator which, command_status s) {
   using fate = command_verdict::fate;
   const fate verdict = which->verdict.what;
-  const command c = std::move(which->what);
+  const command c = which->what;
   a_.rules.excuse_unreachable_memory(which->reaches_memory);
   in_flight_.erase(which);
   if (s != command_status::ok) ++failed_;
@@ -262,7 +264,7 @@ void command_engine::ended(std::list<flight>::iterator which, command_status s) 
   if (waiting_) start();
 }
 
-command_status command_engine::run(command& c, bool busy) {
+slice_result command_engine::run(command& c, bool busy) {
   rule_book& rules = a_.rules;
   if (busy && rules.refuses(rule::object_busy, "another command on this object is under way"))
     return command_status::resource_busy;

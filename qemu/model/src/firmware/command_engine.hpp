@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <type_traits>
 
 #include <freehca/layouts/hcr.hpp>
 
@@ -58,6 +59,7 @@ class command_engine final : private work_receiver {
     std::uint64_t takes = 0;   ///< its latency
     std::uint32_t number = 0;  ///< names the command where work is scheduled for it
   };
+  static_assert(std::is_trivially_copyable_v<flight>);
 
   void start();
   /// Its latency is over.
@@ -67,7 +69,7 @@ class command_engine final : private work_receiver {
   /// From here to end_judging() complaints are about that command.
   void begin_judging(const flight& f);
   void end_judging();
-  layouts::command_status run(command& c, bool busy);
+  slice_result run(command& c, bool busy);
   void explain(const command& c, layouts::command_status s);
   /// In a later slice: what is left of it.
   void go_on(std::list<flight>::iterator which);

@@ -24,22 +24,25 @@ using layouts::command_status;
 using layouts::opcode;
 
 firmware::firmware(adapter& a) : a_(a), port_settings_(a) {
-  const auto on = [this](opcode o, command_status (firmware::*handler)(command&)) {
-    a_.commands.on(o, [this, handler](command& c) { return (this->*handler)(c); });
+  const auto bound = [this](auto function) {
+    return [this, function](command& c) { return (this->*function)(c); };
+  };
+  const auto on = [this, bound](opcode o, auto handler, auto... continuation) {
+    a_.commands.on(o, bound(handler), bound(continuation)...);
   };
   on(opcode::query_fw, &firmware::query_fw);
   on(opcode::query_dev_cap, &firmware::query_dev_cap);
   on(opcode::query_adapter, &firmware::query_adapter);
-  on(opcode::map_fa, &firmware::map_fa);
+  on(opcode::map_fa, &firmware::map_fa, &firmware::continue_map_fa);
   on(opcode::unmap_fa, &firmware::unmap_fa);
   on(opcode::run_fw, &firmware::run_fw);
   on(opcode::mod_stat_cfg, &firmware::mod_stat_cfg);
   on(opcode::set_icm_size, &firmware::set_icm_size);
-  on(opcode::map_icm_aux, &firmware::map_icm_aux);
+  on(opcode::map_icm_aux, &firmware::map_icm_aux, &firmware::continue_map_icm_aux);
   on(opcode::unmap_icm_aux, &firmware::unmap_icm_aux);
-  on(opcode::map_icm, &firmware::map_icm);
-  on(opcode::unmap_icm, &firmware::unmap_icm);
-  on(opcode::init_hca, &firmware::init_hca);
+  on(opcode::map_icm, &firmware::map_icm, &firmware::continue_map_icm);
+  on(opcode::unmap_icm, &firmware::unmap_icm, &firmware::continue_unmap_icm);
+  on(opcode::init_hca, &firmware::init_hca, &firmware::continue_init_hca);
   on(opcode::query_hca, &firmware::query_hca);
   on(opcode::close_hca, &firmware::close_hca);
   on(opcode::nop, &firmware::nop);
@@ -65,38 +68,34 @@ void firmware::clear() {
   ++era_;
 }
 
-/// Takes the chunks of MAP_FA or MAP_ICM_AUX, and adds their pages to `count`. At the end `done` is
-/// called.
-command_status firmware::take_pages(command& c, std::uint64_t& count, void (firmware::*done)()) {
-  return c.in_slices(
-      [this, walk = map_walk(c), &count, done]() mutable -> std::optional<command_status> {
-        command_checks is(a_.rules);
-        const bool ended = walk.step(
-            is, a_.memory, a_.account, [](const map_walk::chunk&) { return true; },
-            [&count](const map_walk::chunk& taken) {
-              count += taken.pages;
-              return true;
-            });
-        if (!ended) return std::nullopt;
-        if (!is.refused()) (this->*done)();
-        return is.status();
+/// One slice of MAP_FA or MAP_ICM_AUX: takes chunks, and adds their pages to `count`.
+slice_result firmware::take_pages(command& c, std::uint64_t& count) {
+  command_checks is(a_.rules);
+  const bool ended = map_walk(c).step(
+      is, a_.memory, a_.account, [](const map_walk::chunk&) { return true; },
+      [&count](const map_walk::chunk& taken) {
+        count += taken.pages;
+        return true;
       });
+  return ended ? slice_result(is.status()) : std::nullopt;
 }
 
 void firmware::check_order(command_checks& is, bool good, const char* state) {
   is.that(good, rule::command_order, command_status::bad_system_state, "system state: %s", state);
 }
 
-command_status firmware::map_fa(command& c) {
+slice_result firmware::map_fa(command& c) {
   // Several commands may bring the area in pieces; none after RUN_FW.
   command_checks is(a_.rules);
   check_order(is, state_ <= system_state::firmware_mapped, "after RUN_FW");
   if (is.refused()) return is.status();
-  return take_pages(c, firmware_pages_, &firmware::firmware_area_taken);
+  return continue_map_fa(c);
 }
 
-void firmware::firmware_area_taken() {
-  state_ = std::max(state_, system_state::firmware_mapped);
+slice_result firmware::continue_map_fa(command& c) {
+  const slice_result s = take_pages(c, firmware_pages_);
+  if (s == command_status::ok) state_ = std::max(state_, system_state::firmware_mapped);
+  return s;
 }
 
 /// What is lent for context memory has been taken back, and the adapter does not run.
@@ -197,12 +196,16 @@ command_status firmware::set_icm_size(command& c) {
   return command_status::ok;
 }
 
-command_status firmware::map_icm_aux(command& c) {
+slice_result firmware::map_icm_aux(command& c) {
   command_checks is(a_.rules);
   check_order(is, icm_bytes_ != 0, "before SET_ICM_SIZE");
   check_order(is, !running(), "INIT_HCA without CLOSE_HCA");
   if (is.refused()) return is.status();
-  return take_pages(c, auxiliary_pages_, &firmware::auxiliary_area_taken);
+  return continue_map_icm_aux(c);
+}
+
+slice_result firmware::continue_map_icm_aux(command& c) {
+  return take_pages(c, auxiliary_pages_);
 }
 
 command_status firmware::unmap_icm_aux(command&) {
@@ -215,7 +218,7 @@ command_status firmware::unmap_icm_aux(command&) {
   return command_status::ok;
 }
 
-command_status firmware::map_icm(command& c) {
+slice_result firmware::map_icm(command& c) {
   command_checks is(a_.rules);
   check_order(is, icm_bytes_ != 0, "before SET_ICM_SIZE");
   is.that(auxiliary_pages_ >= auxiliary_needed_, rule::auxiliary_pages, command_status::icm_error,
@@ -223,34 +226,33 @@ command_status firmware::map_icm(command& c) {
           static_cast<unsigned long long>(auxiliary_pages_),
           static_cast<unsigned long long>(auxiliary_needed_));
   if (is.refused()) return is.status();
-  // `zeroed`: of the chunk that was lent last, how far.
-  return c.in_slices(
-      [this, walk = map_walk(c), replaces = false,
-       zeroed = std::optional<std::uint64_t>()]() mutable -> std::optional<command_status> {
-        command_checks still(a_.rules);
-        icm& memory = *a_.context_memory;
-        const auto may = [&](const map_walk::chunk& k) {
-          replaces = memory.any_mapped(k.va, k.pages);
-          return memory.may_map(still, k.va, k.pages);
-        };
-        const auto lent = [&](const map_walk::chunk& k) {
-          if (!zeroed) {
-            // What is lent anew stands in the place of what was.
-            if (replaces && !memory.unmap(still, k.va, k.pages)) return false;
-            // Another command may have been quicker.
-            const bool again = !replaces && memory.any_mapped(k.va, k.pages);
-            if ((again && !memory.may_map(still, k.va, k.pages)) ||
-                !memory.map(still, k.va, k.pa, k.pages))
-              return true;
-            zeroed = k.va;
-          }
-          const bool ended = empty_groups(still, *zeroed, k.va + k.bytes());
-          if (ended) zeroed.reset();
-          return ended;
-        };
-        return walk.step(still, a_.memory, a_.account, may, lent) ? std::optional(still.status())
-                                                                  : std::nullopt;
-      });
+  return continue_map_icm(c);
+}
+
+slice_result firmware::continue_map_icm(command& c) {
+  command_checks is(a_.rules);
+  icm& memory = *a_.context_memory;
+  command_progress& p = c.progress;
+  const auto may = [&](const map_walk::chunk& k) {
+    p.replaces = memory.any_mapped(k.va, k.pages);
+    return memory.may_map(is, k.va, k.pages);
+  };
+  const auto lent = [&](const map_walk::chunk& k) {
+    if (!p.zeroed) {
+      // The new mapping replaces the old one.
+      if (p.replaces && !memory.unmap(is, k.va, k.pages)) return false;
+      // Another command may have been quicker.
+      const bool again = !p.replaces && memory.any_mapped(k.va, k.pages);
+      if ((again && !memory.may_map(is, k.va, k.pages)) || !memory.map(is, k.va, k.pa, k.pages))
+        return true;
+      p.zeroed = k.va;
+    }
+    const bool ended = empty_groups(is, *p.zeroed, k.va + k.bytes());
+    if (ended) p.zeroed.reset();
+    return ended;
+  };
+  const bool ended = map_walk(c).step(is, a_.memory, a_.account, may, lent);
+  return ended ? slice_result(is.status()) : std::nullopt;
 }
 
 /// Multicast entries read as empty from INIT_HCA on, those that are lent later too: those in [from,
@@ -268,16 +270,17 @@ bool firmware::empty_groups(command_checks& is, std::uint64_t& from, std::uint64
   return !written || from >= end;
 }
 
-command_status firmware::unmap_icm(command& c) {
+slice_result firmware::unmap_icm(command& c) {
   command_checks is(a_.rules);
   check_order(is, !initialising_, "INIT_HCA is at work");
   if (!a_.context_memory->may_unmap(is, c.input_parameter, c.input_modifier)) return is.status();
-  return c.in_slices([this, va = c.input_parameter,
-                      pages = std::uint64_t{c.input_modifier}]() -> std::optional<command_status> {
-    command_checks still(a_.rules);
-    return a_.context_memory->unmap(still, va, pages) ? std::optional(still.status())
-                                                      : std::nullopt;
-  });
+  return continue_unmap_icm(c);
+}
+
+slice_result firmware::continue_unmap_icm(command& c) {
+  command_checks is(a_.rules);
+  const bool ended = a_.context_memory->unmap(is, c.input_parameter, c.input_modifier);
+  return ended ? slice_result(is.status()) : std::nullopt;
 }
 
 command_status firmware::nop(command&) {

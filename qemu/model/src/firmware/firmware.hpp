@@ -44,24 +44,27 @@ class firmware {
   layouts::command_status query_fw(command& c);
   layouts::command_status query_dev_cap(command& c);
   layouts::command_status query_adapter(command& c);
-  layouts::command_status map_fa(command& c);
+  slice_result map_fa(command& c);
+  slice_result continue_map_fa(command& c);
   layouts::command_status unmap_fa(command& c);
   layouts::command_status run_fw(command& c);
   layouts::command_status mod_stat_cfg(command& c);
   layouts::command_status wake_on_lan(command& c, unsigned setup_mode, unsigned port);
   layouts::command_status set_icm_size(command& c);
-  layouts::command_status map_icm_aux(command& c);
+  slice_result map_icm_aux(command& c);
+  slice_result continue_map_icm_aux(command& c);
   layouts::command_status unmap_icm_aux(command& c);
-  layouts::command_status map_icm(command& c);
-  layouts::command_status unmap_icm(command& c);
-  layouts::command_status init_hca(command& c);
+  slice_result map_icm(command& c);
+  slice_result continue_map_icm(command& c);
+  slice_result unmap_icm(command& c);
+  slice_result continue_unmap_icm(command& c);
+  slice_result init_hca(command& c);
+  slice_result continue_init_hca(command& c);
   layouts::command_status query_hca(command& c);
   layouts::command_status close_hca(command& c);
   layouts::command_status nop(command& c);
 
-  layouts::command_status take_pages(command& c, std::uint64_t& count, void (firmware::*done)());
-  void firmware_area_taken();
-  void auxiliary_area_taken() {}
+  slice_result take_pages(command& c, std::uint64_t& count);
   bool empty_groups(command_checks& is, std::uint64_t& from, std::uint64_t end);
   void check_nothing_lent(command_checks& is) const;
   bool running() const { return state_ == system_state::hca_running || initialising_; }

@@ -222,7 +222,7 @@ void firmware::check_reserved_entries(command_checks& is) const {
     is.lent(m.control_entry_mapped(type, 0), name, 0);
 }
 
-command_status firmware::init_hca(command& c) {
+slice_result firmware::init_hca(command& c) {
   command_checks is(a_.rules);
   check_order(is, !running(), "INIT_HCA without CLOSE_HCA");
   layouts::image<layouts::init_hca> in;
@@ -237,21 +237,26 @@ command_status firmware::init_hca(command& c) {
     return is.status();
   }
   initialising_ = true;
+  c.progress.init_parameters = in;
+  c.progress.position = a_.profile.mc_base;
+  return continue_init_hca(c);
+}
+
+slice_result firmware::continue_init_hca(command& c) {
+  // The profile stays as take_profile() made it while the command is at work.
   const hca_profile& p = a_.profile;
   const std::uint64_t end =
       p.mc_base + (std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes));
-  return c.in_slices([this, in, at = p.mc_base, end]() mutable -> std::optional<command_status> {
-    command_checks still(a_.rules);
-    if (!empty_groups(still, at, end)) return std::nullopt;
-    initialising_ = false;
-    if (still.refused()) {
-      a_.profile = uninitialised(a_.profile);
-    } else {
-      initial_ = in;
-      state_ = system_state::hca_running;
-    }
-    return still.status();
-  });
+  command_checks is(a_.rules);
+  if (!empty_groups(is, c.progress.position, end)) return std::nullopt;
+  initialising_ = false;
+  if (is.refused()) {
+    a_.profile = uninitialised(a_.profile);
+  } else {
+    initial_ = c.progress.init_parameters;
+    state_ = system_state::hca_running;
+  }
+  return is.status();
 }
 
 command_status firmware::query_hca(command& c) {

@@ -39,13 +39,16 @@ bool can_begin_in(cq_state s) {
 
 completion_queues::completion_queues(adapter& a)
     : a_(a), work_(a.work, "completion queues", *this) {
-  const auto on = [this](opcode o, command_status (completion_queues::*handler)(command&)) {
-    a_.commands.on(o, [this, handler](command& c) { return (this->*handler)(c); });
+  const auto bound = [this](auto function) {
+    return [this, function](command& c) { return (this->*function)(c); };
   };
-  on(opcode::sw2hw_cq, &completion_queues::sw2hw);
+  const auto on = [this, bound](opcode o, auto handler, auto... continuation) {
+    a_.commands.on(o, bound(handler), bound(continuation)...);
+  };
+  on(opcode::sw2hw_cq, &completion_queues::sw2hw, &completion_queues::continue_sw2hw);
   on(opcode::hw2sw_cq, &completion_queues::hw2sw);
   on(opcode::query_cq, &completion_queues::query);
-  on(opcode::modify_cq, &completion_queues::modify);
+  on(opcode::modify_cq, &completion_queues::modify, &completion_queues::continue_resize);
   static_assert(sizeof(queue) + 64 + uar_users::bytes_each <= bytes_each);
   a.kept.add_objects(bytes_each, [this] { return owned_.size(); });
   a.counters.add("cqes", written_);
@@ -83,7 +86,7 @@ bool completion_queues::fill(const queue_buffer& where, unsigned log_entries, st
   return true;
 }
 
-command_status completion_queues::sw2hw(command& c) {
+slice_result completion_queues::sw2hw(command& c) {
   const std::uint32_t cqn = c.input_modifier;
   context q;
   command_checks is(a_.rules);
@@ -119,23 +122,30 @@ command_status completion_queues::sw2hw(command& c) {
   const bool fill_it = c.opcode_modifier ==
                        static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::hardware_initializes);
   const auto log = static_cast<unsigned>(q.get<&cqc::log_cq_size>());
-  const std::uint32_t filled = fill_it ? 0 : 1u << log;
-  return c.in_slices(
-      [this, cqn, q, log, is_lent, slot = filled]() mutable -> std::optional<command_status> {
-        command_checks still(a_.rules);
-        const bool written = fill(buffer_of(q), log, 0, slot);
-        still.that(written, rule::buffer_lent, command_status::icm_error,
-                   "mtt_base_addr 0x%llx: the buffer of CQ 0x%x cannot be written",
-                   static_cast<unsigned long long>(q.get<&cqc::mtt_base_addr>()), cqn);
-        if (written && slot >> log == 0) return std::nullopt;
-        if (is_lent) still.lent(a_.context_memory->store(context_at(cqn), q), "context of CQ", cqn);
-        if (!still.refused()) {
-          const auto uar = static_cast<std::uint32_t>(q.get<&cqc::usr_page>());
-          owned_[cqn].uar = uar;
-          a_.uars.add(uar, uar_users::kind::completion_queue, cqn);
-        }
-        return still.status();
-      });
+  c.progress.slot = fill_it ? 0 : 1u << log;
+  c.progress.cq_context = q;
+  c.progress.context_mapped = is_lent;
+  return continue_sw2hw(c);
+}
+
+slice_result completion_queues::continue_sw2hw(command& c) {
+  const std::uint32_t cqn = c.input_modifier;
+  command_progress& p = c.progress;
+  const context& q = p.cq_context;
+  const auto log = static_cast<unsigned>(q.get<&cqc::log_cq_size>());
+  command_checks is(a_.rules);
+  const bool written = fill(buffer_of(q), log, 0, p.slot);
+  is.that(written, rule::buffer_lent, command_status::icm_error,
+          "mtt_base_addr 0x%llx: the buffer of CQ 0x%x cannot be written",
+          static_cast<unsigned long long>(q.get<&cqc::mtt_base_addr>()), cqn);
+  if (written && p.slot >> log == 0) return std::nullopt;
+  if (p.context_mapped) is.lent(a_.context_memory->store(context_at(cqn), q), "context of CQ", cqn);
+  if (!is.refused()) {
+    const auto uar = static_cast<std::uint32_t>(q.get<&cqc::usr_page>());
+    owned_[cqn].uar = uar;
+    a_.uars.add(uar, uar_users::kind::completion_queue, cqn);
+  }
+  return is.status();
 }
 
 command_status completion_queues::hw2sw(command& c) {
@@ -165,7 +175,7 @@ command_status completion_queues::query(command& c) {
   return is.status();
 }
 
-command_status completion_queues::modify(command& c) {
+slice_result completion_queues::modify(command& c) {
   const std::uint32_t cqn = c.input_modifier;
   command_checks is(a_.rules);
   is.in_table("CQ", cqn, a_.profile.log_cqs).hardware_owns(exists(cqn), "CQ", cqn);
@@ -183,23 +193,22 @@ command_status completion_queues::modify(command& c) {
   return is.status();
 }
 
-command_status completion_queues::resize(command& c, context in) {
+slice_result completion_queues::resize(command& c, context in) {
   command_checks is(a_.rules);
   is.clamp<&cqc::log_cq_size>(rule::cq_size, in, a_.limits().log_cq_entries)
       .clamp<&cqc::log_page_size>(rule::page_size, in, log_page_size_max);
   if (is.refused()) return is.status();
-  // `first`: the number for which the new buffer is filled; completions that come meanwhile move it
-  // on.
-  return c.in_slices(
-      [this, cqn = c.input_modifier, in, slot = 0u,
-       first = std::optional<std::uint32_t>()]() mutable { return resize(cqn, in, slot, first); });
+  c.progress.cq_context = in;
+  return continue_resize(c);
 }
 
 /// The old buffer ends with a resize entry; the counters go on in the new one (Linux mlx4_ib
 /// mlx4_ib_cq_resize_copy_cqes).
-std::optional<command_status> completion_queues::resize(std::uint32_t cqn, const context& in,
-                                                        std::uint32_t& slot,
-                                                        std::optional<std::uint32_t>& first) {
+slice_result completion_queues::continue_resize(command& c) {
+  const std::uint32_t cqn = c.input_modifier;
+  const context& in = c.progress.cq_context;
+  std::uint32_t& slot = c.progress.slot;
+  std::optional<std::uint32_t>& first = c.progress.first_number;
   command_checks is(a_.rules);
   is.hardware_owns(exists(cqn), "CQ", cqn);  // HW2SW_CQ may have been quicker
   if (is.refused()) return is.status();

@@ -72,14 +72,13 @@ class completion_queues final : private work_receiver {
     scheduler::ticket moderation;
   };
 
-  layouts::command_status sw2hw(command& c);
+  slice_result sw2hw(command& c);
+  slice_result continue_sw2hw(command& c);
   layouts::command_status hw2sw(command& c);
   layouts::command_status query(command& c);
-  layouts::command_status modify(command& c);
-  layouts::command_status resize(command& c, context in);
-  std::optional<layouts::command_status> resize(std::uint32_t cqn, const context& in,
-                                                std::uint32_t& slot,
-                                                std::optional<std::uint32_t>& first);
+  slice_result modify(command& c);
+  slice_result resize(command& c, context in);
+  slice_result continue_resize(command& c);
 
   std::uint64_t context_at(std::uint32_t cqn) const;
   bool append(std::uint32_t cqn, context& q, layouts::image<layouts::cqe> e);

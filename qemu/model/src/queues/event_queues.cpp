@@ -28,10 +28,13 @@ using layouts::opcode;
 
 event_queues::event_queues(adapter& a) : a_(a) {
   of_type_.fill(nobody);
-  const auto on = [this](opcode o, command_status (event_queues::*handler)(command&)) {
-    a_.commands.on(o, [this, handler](command& c) { return (this->*handler)(c); });
+  const auto bound = [this](auto function) {
+    return [this, function](command& c) { return (this->*function)(c); };
   };
-  on(opcode::sw2hw_eq, &event_queues::sw2hw);
+  const auto on = [this, bound](opcode o, auto handler, auto... continuation) {
+    a_.commands.on(o, bound(handler), bound(continuation)...);
+  };
+  on(opcode::sw2hw_eq, &event_queues::sw2hw, &event_queues::continue_sw2hw);
   on(opcode::hw2sw_eq, &event_queues::hw2sw);
   on(opcode::query_eq, &event_queues::query);
   on(opcode::map_eq, &event_queues::map);
@@ -71,7 +74,7 @@ std::uint64_t event_queues::buffer_bytes(const context& q) const {
   return (std::uint64_t{1} << q.get<&eqc::log_eq_size>()) * a_.profile.eqe_bytes;
 }
 
-command_status event_queues::sw2hw(command& c) {
+slice_result event_queues::sw2hw(command& c) {
   const std::uint32_t eqn = c.input_modifier;
   context q;
   command_checks is(a_.rules);
@@ -96,21 +99,27 @@ command_status event_queues::sw2hw(command& c) {
   if (is.refused()) return is.status();
   if (!can_begin) q.set<&eqc::state>(eq_state::armed);
   q.set<&eqc::status>(eq_status::ok).set<&eqc::consumer_counter>(0).set<&eqc::producer_counter>(0);
-  return c.in_slices(
-      [this, eqn, q, is_lent, at = std::uint64_t{0}]() mutable -> std::optional<command_status> {
-        command_checks still(a_.rules);
-        const bool written = fill_with_hardware_owner(q, at);
-        still.that(written, rule::buffer_lent, command_status::icm_error,
-                   "mtt_base_addr 0x%llx: the buffer of EQ 0x%x cannot be written",
-                   static_cast<unsigned long long>(q.get<&eqc::mtt_base_addr>()), eqn);
-        if (written && at < buffer_bytes(q)) return std::nullopt;
-        if (is_lent) still.lent(a_.context_memory->store(context_at(eqn), q), "context of EQ", eqn);
-        if (still.refused()) return still.status();
-        owned_.resize(std::size_t{1} << a_.profile.log_eqs);
-        owned_[eqn] = true;
-        a_.uars.add(eqn / layouts::uar::eq_doorbells_per_page, uar_users::kind::event_queue, eqn);
-        return command_status::ok;
-      });
+  c.progress.eq_context = q;
+  c.progress.context_mapped = is_lent;
+  return continue_sw2hw(c);
+}
+
+slice_result event_queues::continue_sw2hw(command& c) {
+  const std::uint32_t eqn = c.input_modifier;
+  command_progress& p = c.progress;
+  const context& q = p.eq_context;
+  command_checks is(a_.rules);
+  const bool written = fill_with_hardware_owner(q, p.position);
+  is.that(written, rule::buffer_lent, command_status::icm_error,
+          "mtt_base_addr 0x%llx: the buffer of EQ 0x%x cannot be written",
+          static_cast<unsigned long long>(q.get<&eqc::mtt_base_addr>()), eqn);
+  if (written && p.position < buffer_bytes(q)) return std::nullopt;
+  if (p.context_mapped) is.lent(a_.context_memory->store(context_at(eqn), q), "context of EQ", eqn);
+  if (is.refused()) return is.status();
+  owned_.resize(std::size_t{1} << a_.profile.log_eqs);
+  owned_[eqn] = true;
+  a_.uars.add(eqn / layouts::uar::eq_doorbells_per_page, uar_users::kind::event_queue, eqn);
+  return command_status::ok;
 }
 
 command_status event_queues::hw2sw(command& c) {

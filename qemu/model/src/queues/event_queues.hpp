@@ -55,7 +55,8 @@ class event_queues {
  private:
   using context = layouts::image<layouts::eqc>;
 
-  layouts::command_status sw2hw(command& c);
+  slice_result sw2hw(command& c);
+  slice_result continue_sw2hw(command& c);
   layouts::command_status hw2sw(command& c);
   layouts::command_status query(command& c);
   layouts::command_status map(command& c);
