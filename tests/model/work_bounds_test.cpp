@@ -7,6 +7,7 @@
 #include <freehca/layouts/mcg.hpp>
 #include <freehca/layouts/wqe.hpp>
 
+#include "basis/command.hpp"
 #include "basis/limits.hpp"
 #include "basis/work_account.hpp"
 #include "memory_fixture.hpp"
@@ -92,6 +93,50 @@ class work_bounds : public memory_fixture {
     ring(from);
   }
   static constexpr work_account::units circle_cost = 64u * 4096 * work_account::access;
+
+  /// A queue whose number and size are given, with a buffer that takes many slices to write.
+  test_driver::queue large_queue(std::uint32_t number, std::uint32_t log_entries) {
+    test_driver::queue q;
+    q.number = number;
+    q.log_entries = log_entries;
+    q.where = make_large_buffer((std::size_t{32} << log_entries) / 4096);
+    q.doorbell_record = host->allocate();
+    return q;
+  }
+  /// Runs a command with `in` in its mailbox, by its handler and its continuation. Only the fields
+  /// of the HCR and the bytes of the progress are kept between two slices. The command must take
+  /// more than one slice.
+  template <class T>
+  void run_from_saved_bytes(opcode o, std::uint8_t modifier_of_opcode, std::uint32_t modifier,
+                            const layouts::image<T>& in) {
+    adapter& inside = hca->inside();
+    command posted{};
+    posted.opcode = o;
+    posted.opcode_modifier = modifier_of_opcode;
+    posted.input_modifier = modifier;
+    posted.input_parameter = driver->input;
+    posted.memory = &inside.memory;
+    std::memset(host->at(driver->input), 0, layouts::mailbox_bytes);
+    host->store(driver->input, in);
+    const auto slice = [this](const command_table::handler& run, command& c) {
+      account().begin_call();
+      const slice_result s = run(c);
+      account().end_call();
+      return s;
+    };
+    command first = posted;
+    slice_result s = slice(inside.commands.find(static_cast<std::uint16_t>(o)), first);
+    EXPECT_FALSE(s) << "too short to show anything";
+    std::array<std::byte, sizeof(command_progress)> saved;
+    std::memcpy(saved.data(), &first.progress, saved.size());
+    while (!s) {
+      command next = posted;
+      std::memcpy(&next.progress, saved.data(), saved.size());
+      s = slice(*inside.commands.continuation_of(o), next);
+      std::memcpy(saved.data(), &next.progress, saved.size());
+    }
+    EXPECT_EQ(*s, command_status::ok) << layouts::name_of(o);
+  }
 };
 
 TEST_F(work_bounds, a_gibibyte_is_lent_and_taken_back) {
@@ -219,6 +264,52 @@ TEST_F(work_bounds, a_command_in_slices_ends_with_the_hca_that_it_began_in) {
   layouts::image<layouts::eqc> now;
   EXPECT_EQ(driver->query(opcode::query_eq, now, q.number).status,
             command_status::bad_resource_state);
+}
+
+TEST_F(work_bounds, a_command_in_slices_reads_its_context_once) {
+  using l = layouts::eqc;
+  const test_driver::queue q = large_queue(41, 18);
+  const layouts::image<l> context = driver->eq_context(q, 0);
+  ASSERT_EQ(driver->command(opcode::map_eq, 1u << 10, eqn).status, command_status::ok);
+  std::memset(host->at(driver->input), 0, layouts::mailbox_bytes);
+  host->store(driver->input, context);
+  driver->post(opcode::sw2hw_eq, driver->input, q.number, 0, 0, 0x1111, true);
+  hca->on_timer();
+  ASSERT_EQ(driver->counter_named("commands_in_flight"), 1u);
+  std::memset(host->at(driver->input), 0xff, layouts::mailbox_bytes);
+  host->run();
+  layouts::image<l> now;
+  ASSERT_EQ(driver->query(opcode::query_eq, now, q.number).status, command_status::ok);
+  EXPECT_EQ(now.get<&l::log_eq_size>(), q.log_entries);
+  EXPECT_EQ(now.get<&l::mtt_base_addr>(), context.get<&l::mtt_base_addr>());
+  EXPECT_EQ(hca->complaints(), 0u);
+}
+
+TEST_F(work_bounds, a_command_between_two_slices_can_be_saved_as_bytes) {
+  const test_driver::queue events = large_queue(41, 18), small = large_queue(210, 16);
+  test_driver::queue large = large_queue(210, 17);
+  large.doorbell_record = small.doorbell_record;
+  run_from_saved_bytes(opcode::sw2hw_eq, 0, events.number, driver->eq_context(events, 0));
+  constexpr auto fills =
+      static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::hardware_initializes);
+  run_from_saved_bytes(opcode::sw2hw_cq, fills, small.number, driver->cq_context(small, eqn));
+  constexpr auto resizes = static_cast<std::uint8_t>(layouts::modify_cq_modifier::resize);
+  run_from_saved_bytes(opcode::modify_cq, resizes, large.number, driver->cq_context(large, eqn));
+  constexpr unsigned log_pages = 10;
+  constexpr std::uint64_t at = 0x40'0000'0000;
+  layouts::image<layouts::map_entry> chunk;
+  chunk.set<&layouts::map_entry::va>(at).set<&layouts::map_entry::log2size>(log_pages);
+  chunk.set<&layouts::map_entry::pa>(host->allocate(1u << log_pages, 4096u << log_pages));
+  run_from_saved_bytes(opcode::map_icm, 0, 1, chunk);
+
+  layouts::image<layouts::eqc> eq_now;
+  ASSERT_EQ(driver->query(opcode::query_eq, eq_now, events.number).status, command_status::ok);
+  EXPECT_EQ(eq_now.get<&layouts::eqc::log_eq_size>(), events.log_entries);
+  layouts::image<layouts::cqc> cq_now;
+  ASSERT_EQ(driver->query(opcode::query_cq, cq_now, large.number).status, command_status::ok);
+  EXPECT_EQ(cq_now.get<&layouts::cqc::log_cq_size>(), large.log_entries);
+  EXPECT_EQ(driver->command(opcode::unmap_icm, at, 1u << log_pages).status, command_status::ok);
+  EXPECT_EQ(hca->complaints(), 0u);
 }
 
 TEST_F(work_bounds, closing_forgets_the_packets_that_wait_for_a_group) {
