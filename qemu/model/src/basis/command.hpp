@@ -31,6 +31,12 @@ struct command {
   host_memory* memory = nullptr;  ///< set by the command engine; not part of the command's state
   command_progress progress;      ///< of a command that runs in slices
 
+  using saved = saving::fields<saving::any_value(&command::opcode), &command::opcode_modifier,
+                               &command::input_modifier, &command::input_parameter,
+                               &command::output_parameter, &command::token, &command::event,
+                               &command::progress>;
+  static constexpr saving::unsaved_member unsaved[] = {{"memory", "set after a load"}};
+
   /// Reads T from the input mailbox at `offset`; false when the bus refuses.
   template <class T>
   bool read_input(layouts::image<T>& to, std::size_t offset = 0) const {

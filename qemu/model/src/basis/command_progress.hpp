@@ -12,6 +12,8 @@
 #include <freehca/layouts/layout.hpp>
 #include <freehca/layouts/map.hpp>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// The progress of a command that runs in slices. Its continuation needs this and the command, and
@@ -24,6 +26,12 @@ struct command_progress {
     struct chunk {
       std::uint64_t va = 0, pa = 0, pages = 0;
       std::uint64_t bytes() const { return pages << layouts::icm_page_shift; }
+
+      using saved = saving::fields<&chunk::va, &chunk::pa, &chunk::pages>;
+      // A chunk in a mailbox has at most 2^24 pages (tables/map_walk.hpp).
+      const char* broken_invariant() const {
+        return pages <= 1u << 24 ? nullptr : "a chunk of more than 2^24 pages";
+      }
     };
 
     chunk at_hand;
@@ -31,6 +39,9 @@ struct command_progress {
     std::uint64_t overwritten = 0;  ///< bytes of the chunk at hand
     std::uint32_t next_entry = 0;   ///< index of the next chunk in the mailbox
     std::uint64_t pages = 0;        ///< sum of all chunks up to the chunk at hand
+
+    using saved = saving::fields<&map_walk::at_hand, &map_walk::begun, &map_walk::overwritten,
+                                 &map_walk::next_entry, &map_walk::pages>;
   };
   map_walk mapping;
 
@@ -55,6 +66,12 @@ struct command_progress {
   /// SW2HW_CQ: as it is to be stored. MODIFY_CQ: the input mailbox.
   layouts::image<layouts::cqc> cq_context;
   layouts::image<layouts::init_hca> init_parameters;  ///< INIT_HCA: the input mailbox
+
+  using saved = saving::fields<&command_progress::mapping, &command_progress::replaces,
+                               &command_progress::zeroed, &command_progress::position,
+                               &command_progress::slot, &command_progress::first_number,
+                               &command_progress::context_mapped, &command_progress::eq_context,
+                               &command_progress::cq_context, &command_progress::init_parameters>;
 };
 static_assert(std::is_trivially_copyable_v<command_progress>);
 

@@ -181,8 +181,12 @@ bool device::parts::load(std::span<const std::byte> from, std::string& why) {
   });
   if (why.empty() && next != stream.sections.end())
     why = "section " + std::string(next->name) + " is not known";
-  if (why.empty()) work.begin_again();
-  else reset();
+  if (why.empty()) {
+    engine.loaded();
+    work.begin_again();
+  } else {
+    reset();
+  }
   return why.empty();
 }
 

@@ -47,6 +47,22 @@ void command_engine::clear() {
   in_slices_ = 0;
 }
 
+void command_engine::loaded() {
+  for (flight& f : in_flight_) f.what.memory = &a_.memory;
+}
+
+const char* command_engine::broken_invariant() const {
+  if (in_flight_.size() > std::size_t{1} << a_.how.log_max_commands)
+    return "more commands are in flight than the register takes";
+  for (auto f = in_flight_.begin(); f != in_flight_.end(); ++f) {
+    if (std::any_of(in_flight_.begin(), f, [&f](const flight& o) { return o.number == f->number; }))
+      return "two commands in flight have one number";
+    if (f->verdict.what == command_verdict::fate::keep_go) return "a command that was not accepted";
+  }
+  return in_slices_ <= in_flight_.size() ? nullptr
+                                         : "more commands run in slices than are in flight";
+}
+
 void command_engine::stop() {
   ++generation_;
   in_flight_.clear();
@@ -219,8 +235,9 @@ void command_engine::continue_command(std::list<flight>::iterator which) {
   a_.rules.take_reason();
   begin_judging(*which);
   a_.regions->forget_entries();
-  const slice_result s =
-      which->era == firmware_.era() ? (*a_.commands.continuation_of(c.opcode))(c) : swept_away();
+  const command_table::handler* rest = a_.commands.continuation_of(c.opcode);
+  const bool goes_on = rest != nullptr && which->era == firmware_.era();
+  const slice_result s = goes_on ? (*rest)(c) : swept_away();
   end_judging();
   if (generation != generation_) return;
   which->what = c;

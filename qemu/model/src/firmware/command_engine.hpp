@@ -58,6 +58,10 @@ class command_engine final : private work_receiver {
     bool next = false;         ///< it waits for one that is run in slices
     std::uint64_t takes = 0;   ///< its latency
     std::uint32_t number = 0;  ///< names the command where work is scheduled for it
+
+    using saved = saving::fields<&flight::what, &flight::on, &flight::busy, &flight::reaches_memory,
+                                 &flight::verdict, &flight::held, &flight::era, &flight::next,
+                                 &flight::takes, &flight::number>;
   };
   static_assert(std::is_trivially_copyable_v<flight>);
 
@@ -105,6 +109,18 @@ class command_engine final : private work_receiver {
   std::uint64_t generation_ = 0;  ///< rises with each reset
   std::uint64_t commands_ = 0, failed_ = 0;
   std::array<std::uint64_t, 0x1000> by_opcode_{};
+
+ public:
+  using saved = saving::fields<
+      &command_engine::register_, &command_engine::in_flight_, &command_engine::next_number_,
+      &command_engine::stopped_, &command_engine::toggle_, &command_engine::waiting_,
+      &command_engine::reaches_memory_, &command_engine::last_due_, &command_engine::in_slices_,
+      &command_engine::generation_, &command_engine::commands_, &command_engine::failed_,
+      &command_engine::by_opcode_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "a constant"},
+                                                       {"judge_", "an obstacle to saving"}};
+  void loaded();
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

@@ -17,6 +17,7 @@
 // References and const members are in neither: they are fixed at construction.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 
 namespace freehca::model::saving {
@@ -104,10 +105,10 @@ constexpr std::string_view signature() {
 }
 constexpr std::string_view name_in(std::string_view signature) {
   const std::string_view from_member = signature.substr(signature.find("member = "));
-  const std::size_t end = from_member.find_first_of(";])");
+  const std::size_t end = std::min(from_member.find(';'), from_member.rfind(']'));
   const std::string_view member = from_member.substr(0, end);
   const std::string_view name = member.substr(member.rfind("::") + 2);
-  return name.substr(0, name.size() - (name.back() == '_' ? 1 : 0));
+  return name.substr(0, std::min(name.find(')'), name.size() - (name.back() == '_' ? 1 : 0)));
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 // The greatest values of enumerations that are declared in public headers and in layouts.
 #pragma once
 
+#include <freehca/model/command_fault.hpp>
 #include <freehca/model/remark.hpp>
 
 #include "saving/transfer.hpp"
@@ -12,5 +13,11 @@ namespace freehca::model::saving {
 
 template <>
 inline constexpr auto greatest<remark_kind> = remark_kind::complaint;
+template <>
+inline constexpr auto greatest<command_verdict::fate> = command_verdict::fate::keep_go;
+
+template <>
+inline constexpr auto fields_of<command_verdict> =
+    fields<&command_verdict::what, any_value(&command_verdict::status)>{};
 
 }  // namespace freehca::model::saving
