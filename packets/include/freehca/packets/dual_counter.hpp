@@ -22,6 +22,15 @@ class dual_counter {
   void set_wide(std::uint64_t value) { wide_base_ = total_ - value; }
   void set_narrow(std::uint64_t value) { narrow_base_ = total_ - value; }
 
+  /// The model of the adapter saves and loads its counters by this (qemu/model/src/saving, where
+  /// transfer() is).
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    transfer(archive, total_);
+    transfer(archive, wide_base_);
+    transfer(archive, narrow_base_);
+  }
+
  private:
   std::uint64_t total_ = 0, wide_base_ = 0, narrow_base_ = 0;
 };

@@ -18,6 +18,7 @@
 #include "basis/scheduler.hpp"
 #include "basis/work_account.hpp"
 #include "faults/fault_times.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -57,6 +58,25 @@ struct hca_profile {
   std::array<unsigned, 2> physical_ports{1, 2};
 
   bool maps_ports() const { return physical_ports != std::array{1u, 2u}; }
+
+  using saved = saving::fields<
+      &hca_profile::running, &hca_profile::qpc_base, &hca_profile::rdmarc_base,
+      &hca_profile::altc_base, &hca_profile::auxc_base, &hca_profile::srqc_base,
+      &hca_profile::cqc_base, &hca_profile::eqc_base, &hca_profile::cmpt_base,
+      &hca_profile::dmpt_base, &hca_profile::mtt_base, &hca_profile::mc_base, &hca_profile::log_qps,
+      &hca_profile::log_rd_per_qp, &hca_profile::log_srqs, &hca_profile::log_cqs,
+      &hca_profile::log_eqs, &hca_profile::log_mpts, &hca_profile::log_mc_entry_bytes,
+      &hca_profile::log_mc_hash, &hca_profile::log_mc_table, &hca_profile::log_uar_page_bytes,
+      &hca_profile::eqe_bytes, &hca_profile::cqe_bytes, &hca_profile::big_endian_host,
+      &hca_profile::memory_windows, &hca_profile::ipoib_checksums,
+      &hca_profile::device_managed_steering, &hca_profile::unicast_entries,
+      &hca_profile::hash_ip_fragments, &hca_profile::vxlan_port, &hca_profile::roce_v2_port,
+      &hca_profile::any_receive_port, &hca_profile::physical_ports>;
+  /// Names a value that INIT_HCA, CONFIG_DEV and VIRT_PORT_MAP do not leave in an adapter that is
+  /// made so. Null if there is none. firmware asks after a load.
+  const char* unfit_for(const options& how) const;
+  /// The same of any adapter.
+  const char* broken_invariant() const;
 };
 
 /// The parts of the adapter, as each sees the others. Owned by device; every part keeps a

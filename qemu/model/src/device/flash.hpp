@@ -10,6 +10,7 @@
 #include <freehca/layouts/flash.hpp>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -37,6 +38,10 @@ class flash {
   std::uint32_t address_ = 0;
   std::array<std::uint32_t, layouts::flash_gateway::data_bytes / 4> data_{};
   std::uint64_t transfers_ = 0;
+
+ public:
+  using saved =
+      saving::fields<&flash::command_, &flash::address_, &flash::data_, &flash::transfers_>;
 };
 
 }  // namespace freehca::model

@@ -10,6 +10,7 @@
 #include <freehca/model/raised_event.hpp>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -33,6 +34,11 @@ class raised_events {
   std::deque<layouts::image<layouts::get_op_req>> required_;  ///< oldest first
   std::uint16_t last_token_ = 0;
   std::uint64_t raised_ = 0, done_ = 0, refused_ = 0;
+
+ public:
+  using saved =
+      saving::fields<&raised_events::required_, &raised_events::last_token_,
+                     &raised_events::raised_, &raised_events::done_, &raised_events::refused_>;
 };
 
 }  // namespace freehca::model

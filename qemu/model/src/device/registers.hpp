@@ -8,6 +8,7 @@
 #include "basis/adapter.hpp"
 #include "device/flash.hpp"
 #include "device/tools_commands.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -43,6 +44,12 @@ class registers {
   bool internal_error_ = false;
   std::optional<std::uint64_t> clock_read_;  ///< when its high word was read last, before the low
   std::uint64_t resets_ = 0;
+
+ public:
+  using saved =
+      saving::fields<&registers::owned_, &registers::flash_owned_, &registers::tools_owned_,
+                     &registers::programming_owned_, &registers::flash_, &registers::tools_,
+                     &registers::internal_error_, &registers::clock_read_, &registers::resets_>;
 };
 
 }  // namespace freehca::model

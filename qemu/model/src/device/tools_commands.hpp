@@ -7,6 +7,8 @@
 #include <freehca/layouts/flash.hpp>
 #include <freehca/layouts/hcr.hpp>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// The command register of firmware tools. The firmware that is modelled knows none of their
@@ -37,6 +39,9 @@ class tools_commands {
     return register_.data() + (offset - layouts::tools_command::base);
   }
   layouts::image<layouts::hcr> register_;
+
+ public:
+  using saved = saving::fields<&tools_commands::register_>;
 };
 
 }  // namespace freehca::model

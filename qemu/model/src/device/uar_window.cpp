@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "device/uar_window.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <freehca/layouts/doorbell.hpp>
@@ -19,6 +20,14 @@ namespace uar = layouts::uar;
 uar_window::uar_window(adapter& a) : a_(a) {
   a.counters.add("doorbells", doorbells_);
   a.counters.add("blueflame_writes", blueflame_writes_);
+}
+
+const char* uar_window::broken_invariant() const {
+  constexpr unsigned log_least_page_bytes = 12;
+  const std::uint64_t pages = a_.how.uar_bar_bytes / 2 >> log_least_page_bytes;
+  const bool exist =
+      std::ranges::all_of(first_halves_, [pages](const auto& half) { return half.first < pages; });
+  return exist ? nullptr : "a doorbell waits in a UAR page that does not exist";
 }
 
 std::uint64_t uar_window::read(std::uint64_t offset, unsigned bytes) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -31,6 +32,11 @@ class uar_window {
   /// A CQ doorbell may come as two 32-bit writes in order: the first half waits here, under its
   /// page.
   std::unordered_map<std::uint32_t, std::uint32_t> first_halves_;
+
+ public:
+  using saved = saving::fields<&uar_window::doorbells_, &uar_window::blueflame_writes_,
+                               &uar_window::first_halves_>;
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

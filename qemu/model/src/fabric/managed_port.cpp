@@ -51,6 +51,20 @@ managed_port managed_port::at_power_on(unsigned number, std::uint64_t guid,
   return p;
 }
 
+const char* managed_port::broken_invariant() const {
+  // Sizes of tables, and codes that are turned into numbers to divide by or to shift by. Neither
+  // SET_PORT nor Set(PortInfo) takes others.
+  const auto mtu = [](ib_mtu code) { return layouts::mtu_bytes(code) != 0; };
+  const auto lanes = [](vl_code code) { return code >= vl_code::vl0 && code <= vl_code::vl0_14; };
+  if (pkey_entries == 0 || pkey_entries > pkeys_at_most) return "the P_Key table has another size";
+  if (guid_entries() > guids_at_most) return "the GUID table has another size";
+  if (!mtu(info.get<&port_info::neighbor_mtu>()) || !mtu(info.get<&port_info::mtu_cap>()))
+    return "PortInfo has a code that is no MTU";
+  if (!lanes(info.get<&port_info::vl_cap>()) || !lanes(info.get<&port_info::operational_vls>()))
+    return "PortInfo has a code that is no number of virtual lanes";
+  return nullptr;
+}
+
 image<node_info> node_info_of(const node_identity& node, const managed_port& port) {
   return image<node_info>{}
       .set<&node_info::base_version>(mad_base_version)

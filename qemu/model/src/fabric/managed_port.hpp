@@ -11,6 +11,7 @@
 #include <freehca/packets/port_info_rules.hpp>
 
 #include "fabric/traffic_counters.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -29,6 +30,15 @@ struct node_identity {
 
   /// Text of at most 64 bytes; the rest is zero.
   void describe(const char* text);
+
+  using saved = saving::fields<&node_identity::node_guid, &node_identity::system_image_guid,
+                               &node_identity::description>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"device_id", "a constant set at construction"},
+      {"revision", "a constant set at construction"},
+      {"vendor_id", "a constant set at construction"},
+      {"ports", "a constant set at construction"},
+      {"all_ports", "pointers set at construction"}};
 };
 
 /// Everything that management can see or set of one port, of the adapter or of another node.
@@ -65,6 +75,14 @@ struct managed_port {
   unsigned guid_entries() const {
     return static_cast<unsigned>(info.get<&layouts::port_info::guid_cap>());
   }
+
+  using saved =
+      saving::fields<&managed_port::info, &managed_port::guid, &managed_port::pkey_entries,
+                     &managed_port::pkeys, &managed_port::guids, &managed_port::sl_to_vl,
+                     &managed_port::vl_arbitration_low, &managed_port::vl_arbitration_high,
+                     &managed_port::vendor_port_info, &managed_port::extended_info,
+                     &managed_port::traffic>;
+  const char* broken_invariant() const;
 };
 
 /// NodeInfo as it is seen through `port`.

@@ -6,6 +6,7 @@
 
 #include "fabric/mad_packet.hpp"
 #include "fabric/managed_port.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -51,6 +52,11 @@ class management_agent {
   managed_port& port_;
   const node_identity& node_;
   change_listener* listener_;
+
+ public:
+  using saved = saving::fields<>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"listener_", "a pointer set at construction"}};
 };
 
 }  // namespace freehca::model

@@ -102,6 +102,15 @@ void multicast_registry::clear() {
   groups_.push_back(broadcast);
 }
 
+const char* multicast_registry::broken_invariant() const {
+  std::size_t members = 0;
+  for (const group& g : groups_) members += g.members.size();
+  if (members != memberships_) return "the groups have another number of members";
+  if (groups_.size() > groups_at_most || memberships_ > memberships_at_most)
+    return "there are more groups or members than the registry holds";
+  return nullptr;
+}
+
 multicast_registry::group* multicast_registry::find(const std::byte* mgid) {
   for (group& g : groups_)
     if (same_gid(g.about.bytes_of<&mcmember_record::mgid>(), mgid)) return &g;

@@ -8,6 +8,7 @@
 #include <freehca/layouts/sa.hpp>
 
 #include "fabric/subnet_topology.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -33,11 +34,18 @@ class multicast_registry {
     gid_bytes port_gid;
     std::uint8_t join_state;
     bool proxy;
+
+    using saved = saving::fields<&member::port_gid, &member::join_state, &member::proxy>;
+    const char* broken_invariant() const {
+      return join_state < 16 ? nullptr : "a join state has four bits";
+    }
   };
   struct group {
     record about;  ///< port_gid and join_state are zero
     std::vector<member> members;
     bool permanent = false;
+
+    using saved = saving::fields<&group::about, &group::members, &group::permanent>;
   };
   group* find(const std::byte* mgid);
   layouts::sa_status create(const record& r, std::uint64_t components, group*& made);
@@ -47,6 +55,11 @@ class multicast_registry {
   std::vector<group> groups_;
   std::size_t memberships_ = 0;  ///< of all groups
   std::uint64_t made_up_ = 0;
+
+ public:
+  using saved = saving::fields<&multicast_registry::groups_, &multicast_registry::memberships_,
+                               &multicast_registry::made_up_>;
+  const char* broken_invariant() const;
 };
 
 /// Does `value` satisfy a query's selector? Values are put in order by `order`.

@@ -10,6 +10,7 @@
 #include "fabric/managed_port.hpp"
 #include "fabric/management_agent.hpp"
 #include "fabric/port_sampler.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -36,6 +37,9 @@ class performance_agent {
 
   managed_port& port_;
   port_sampler sampler_;
+
+ public:
+  using saved = saving::fields<&performance_agent::sampler_>;
 };
 
 }  // namespace freehca::model

@@ -10,6 +10,7 @@
 
 #include "basis/scheduler.hpp"
 #include "fabric/managed_port.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -51,6 +52,13 @@ class port_sampler final : private work_receiver {
   scheduler::ticket next_;
 
   static control at_power_on();
+
+ public:
+  using saved =
+      saving::fields<&port_sampler::settings_, &port_sampler::values_,
+                     saving::up_to(&port_sampler::status_, layouts::sample_status::running),
+                     &port_sampler::next_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "a work source"}};
 };
 
 }  // namespace freehca::model

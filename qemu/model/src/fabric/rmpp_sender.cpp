@@ -8,6 +8,19 @@ namespace freehca::model {
 
 using namespace layouts;
 
+std::uint64_t rmpp_sender::segments_of(std::size_t payload_bytes) {
+  return std::max<std::uint64_t>(1, (payload_bytes + segment_bytes - 1) / segment_bytes);
+}
+
+const char* rmpp_sender::transfer::broken_invariant() const {
+  constexpr std::uint64_t greatest_length = 0xffffffff;  // of sa_mad::payload_length
+  if (!fits_headers(way)) return "a number does not fit in the headers of a packet";
+  if (segments != segments_of(payload.size())) return "the payload has another number of segments";
+  if (payload.size() + segments * header_bytes > greatest_length) return "the payload is too long";
+  if (acknowledged > sent || sent > segments) return "more segments are sent than there are";
+  return tries < tries_at_most ? nullptr : "it was sent too often";
+}
+
 void rmpp_sender::start(const mad_packet& way, const image<sa_mad>& header,
                         std::vector<std::byte> payload) {
   const key k{way.dlid, way.dest_qp, header.get<&sa_mad::tid>()};
@@ -17,7 +30,7 @@ void rmpp_sender::start(const mad_packet& way, const image<sa_mad>& header,
   transfer t;
   t.way = way;
   t.header = header;
-  t.segments = std::max<std::uint64_t>(1, (payload.size() + segment_bytes - 1) / segment_bytes);
+  t.segments = segments_of(payload.size());
   t.payload = std::move(payload);
   t.number = next_number_++;
   transfers_.emplace(k, std::move(t));

@@ -14,6 +14,7 @@
 
 #include "basis/scheduler.hpp"
 #include "fabric/mad_packet.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -46,7 +47,14 @@ class rmpp_sender final : private work_receiver {
     unsigned tries = 0;
     std::uint64_t number = 0;  ///< names the transfer where work is scheduled for it
     scheduler::ticket again;
+
+    using saved =
+        saving::fields<&transfer::way, &transfer::header, &transfer::payload, &transfer::segments,
+                       &transfer::acknowledged, &transfer::sent, &transfer::window_last,
+                       &transfer::tries, &transfer::number, &transfer::again>;
+    const char* broken_invariant() const;
   };
+  static std::uint64_t segments_of(std::size_t payload_bytes);
   void send_window(const key& k);
   void send_segment(const transfer& t, std::uint64_t number);
   void drop(const key& k);
@@ -60,6 +68,14 @@ class rmpp_sender final : private work_receiver {
   std::function<void(const mad_packet&)> send_;
   std::map<key, transfer> transfers_;
   std::uint64_t next_number_ = 0;
+
+ public:
+  using saved = saving::fields<&rmpp_sender::transfers_, &rmpp_sender::next_number_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "a work source"},
+                                                       {"send_", "a function set at construction"}};
+  const char* broken_invariant() const {
+    return transfers_.size() <= transfers_at_most ? nullptr : "there are too many transfers";
+  }
 };
 
 }  // namespace freehca::model

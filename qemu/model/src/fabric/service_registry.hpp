@@ -8,6 +8,7 @@
 #include <freehca/layouts/sa.hpp>
 
 #include "basis/scheduler.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -28,10 +29,18 @@ class service_registry {
   struct service {
     record about;
     std::uint64_t ends;  ///< on the scheduler's clock; `never`
+
+    using saved = saving::fields<&service::about, &service::ends>;
   };
   void drop_ended();
   scheduler& work_;
   std::vector<service> services_;
+
+ public:
+  using saved = saving::fields<&service_registry::services_>;
+  const char* broken_invariant() const {
+    return services_.size() <= services_at_most ? nullptr : "there are too many services";
+  }
 };
 
 }  // namespace freehca::model

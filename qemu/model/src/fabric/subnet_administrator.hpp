@@ -16,6 +16,7 @@
 #include "fabric/service_registry.hpp"
 #include "fabric/subnet_topology.hpp"
 #include "fabric/subscription_registry.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -89,6 +90,12 @@ class subnet_administrator {
   service_registry services_;
   subscription_registry subscriptions_;
   rmpp_sender tables_;
+
+ public:
+  using saved =
+      saving::fields<&subnet_administrator::multicast_, &subnet_administrator::services_,
+                     &subnet_administrator::subscriptions_, &subnet_administrator::tables_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"send_", "a function set at construction"}};
 };
 
 }  // namespace freehca::model

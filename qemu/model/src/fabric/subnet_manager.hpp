@@ -13,6 +13,7 @@
 #include "fabric/subnet_administrator.hpp"
 #include "fabric/subnet_topology.hpp"
 #include "link/link_peer.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -85,6 +86,19 @@ class subnet_manager final : public link_peer, private work_receiver {
   unsigned tries_ = 0;
   scheduler::ticket timer_;
   std::uint64_t next_transaction_ = 1;
+
+ public:
+  using saved = saving::fields<
+      &subnet_manager::own_port_, &subnet_manager::own_counters_, &subnet_manager::topology_,
+      &subnet_manager::administrator_, &subnet_manager::up_, &subnet_manager::reregister_,
+      &subnet_manager::sweep_again_, saving::up_to(&subnet_manager::step_, step::done),
+      &subnet_manager::outstanding_, &subnet_manager::waiting_, &subnet_manager::tries_,
+      &subnet_manager::timer_, &subnet_manager::next_transaction_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"work_", "a work source"},
+      {"to_port_", "a function set at construction"},
+      {"node_", "constants set at construction"},
+      {"own_agent_", "references and a pointer set at construction"}};
 };
 
 }  // namespace freehca::model

@@ -11,6 +11,8 @@
 #include <freehca/layouts/sa.hpp>
 #include <freehca/layouts/smp.hpp>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// The highest: a manager that a host starts stands by. no source: chosen
@@ -34,6 +36,9 @@ struct known_port {
   gid_bytes gid() const { return make_gid(info.get<&layouts::port_info::gid_prefix>(), guid()); }
   /// Does the port answer to this GID (its own, or an alias of its first block)?
   bool has_gid(const std::byte* gid) const;
+
+  using saved = saving::fields<&known_port::node, &known_port::description, &known_port::info,
+                               &known_port::guids, &known_port::pkeys>;
 };
 
 /// The subnet: what subnet administration answers from. The manager's own port is always part of
@@ -49,6 +54,9 @@ struct subnet_topology {
   }
   const known_port* by_lid(std::uint64_t lid) const;
   const known_port* by_gid(const std::byte* gid) const;
+
+  using saved = saving::fields<&subnet_topology::manager, &subnet_topology::managed,
+                               &subnet_topology::managed_known>;
 };
 
 /// The rate of a port's link as paths tell it.

@@ -9,6 +9,7 @@
 #include <freehca/layouts/sa.hpp>
 
 #include "fabric/subnet_topology.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -30,6 +31,12 @@ class subscription_registry {
   static constexpr std::size_t subscriptions_at_most = 256;  // no source: chosen
   std::vector<record>::iterator find(const gid_bytes& subscriber, const wish& w);
   std::vector<record> all_;
+
+ public:
+  using saved = saving::fields<&subscription_registry::all_>;
+  const char* broken_invariant() const {
+    return all_.size() <= subscriptions_at_most ? nullptr : "there are too many subscriptions";
+  }
 };
 
 }  // namespace freehca::model

@@ -11,6 +11,7 @@
 
 #include "basis/scheduler.hpp"
 #include "fabric/mad_packet.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -39,6 +40,11 @@ class trap_sender final : private work_receiver {
     mad_buffer mad;
     unsigned sent = 0;
     scheduler::ticket again;
+
+    using saved = saving::fields<&pending::mad, &pending::sent, &pending::again>;
+    const char* broken_invariant() const {
+      return sent <= sent_at_most ? nullptr : "the trap was sent too often";
+    }
   };
   void raise_bytes(const std::byte* notice);
   void send(std::uint64_t transaction_id);
@@ -50,6 +56,14 @@ class trap_sender final : private work_receiver {
   std::function<void(const mad_buffer&)> send_;
   std::map<std::uint64_t, pending> pending_;
   std::uint64_t next_transaction_ = 1;
+
+ public:
+  using saved = saving::fields<&trap_sender::pending_, &trap_sender::next_transaction_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "a work source"},
+                                                       {"send_", "a function set at construction"}};
+  const char* broken_invariant() const {
+    return pending_.size() <= pending_at_most ? nullptr : "there are too many traps";
+  }
 };
 
 }  // namespace freehca::model

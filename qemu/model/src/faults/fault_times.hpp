@@ -6,6 +6,8 @@
 
 #include <freehca/model/options.hpp>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// How long the next thing takes that fault_options slows down: as long as it says, or, with a
@@ -36,6 +38,19 @@ class fault_times {
 
   const fault_options& how_;
   std::uint64_t state_;
+
+ public:
+  using saved = saving::fields<&fault_times::state_>;
 };
 
 }  // namespace freehca::model
+
+namespace freehca::model::saving {
+
+template <>
+inline constexpr auto fields_of<fault_options> =
+    fields<&fault_options::command_acceptance_ns, &fault_options::command_latency_ns,
+           &fault_options::commands_side_by_side, &fault_options::work_latency_ns,
+           &fault_options::reset_latency_ns, &fault_options::time_seed>{};
+
+}  // namespace freehca::model::saving

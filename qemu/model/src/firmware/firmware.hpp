@@ -12,6 +12,7 @@
 #include "basis/adapter.hpp"
 #include "command/system_state.hpp"
 #include "firmware/port_settings.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -85,6 +86,21 @@ class firmware {
   std::uint64_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   std::uint64_t icm_bytes_ = 0, auxiliary_needed_ = 0;
   layouts::image<layouts::init_hca> initial_;  ///< what INIT_HCA was given; QUERY_HCA gives it back
+
+ public:
+  using saved =
+      saving::fields<&firmware::port_settings_,
+                     saving::up_to(&firmware::state_, system_state::hca_running), &firmware::era_,
+                     &firmware::initialising_, &firmware::firmware_pages_,
+                     &firmware::auxiliary_pages_, &firmware::icm_bytes_,
+                     &firmware::auxiliary_needed_, &firmware::initial_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"software_reset_", "a function set at construction"}};
+  /// Precondition: the adapter's profile is loaded.
+  const char* broken_invariant() const {
+    return a_.profile.running == running() ? a_.profile.unfit_for(a_.how)
+                                           : "the profile is not that of the system state";
+  }
 };
 
 /// Memory that MAP_FA must lend, in pages. No source: chosen.

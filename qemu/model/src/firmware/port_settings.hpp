@@ -10,6 +10,7 @@
 #include <freehca/layouts/config_dev.hpp>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -39,6 +40,9 @@ class port_settings {
   adapter& a_;
   /// On a magic packet. Kept for the life of the adapter, as in a card's flash.
   std::array<bool, 2> wakes_{};
+
+ public:
+  using saved = saving::fields<&port_settings::wakes_>;
 };
 
 }  // namespace freehca::model
