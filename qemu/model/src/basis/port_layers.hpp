@@ -7,6 +7,8 @@
 
 #include <freehca/model/options.hpp>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// Of which kind each port's link is: ports tell it, for the rooms below and above them.
@@ -32,6 +34,10 @@ class port_layers {
   unsigned ports_;
   std::array<link_layer, 2> now_{};
   change_counts changes_{};
+
+ public:
+  using saved = saving::fields<&port_layers::now_, &port_layers::changes_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"ports_", "set at construction"}};
 };
 
 }  // namespace freehca::model

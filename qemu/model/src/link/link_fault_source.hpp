@@ -10,8 +10,16 @@
 #include <freehca/model/link_faults.hpp>
 
 #include "basis/counters.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
+
+namespace saving {
+template <>
+inline constexpr auto fields_of<link_faults> =
+    fields<&link_faults::loss, &link_faults::corruption, &link_faults::duplication,
+           &link_faults::reordering, &link_faults::seed>{};
+}
 
 /// Draws what becomes of each packet on a bad cable.
 class link_fault_source {
@@ -41,6 +49,11 @@ class link_fault_source {
   link_faults how_;
   std::uint64_t state_ = 0;
   std::uint64_t lost_ = 0, corrupted_ = 0, doubled_ = 0, reordered_ = 0;
+
+ public:
+  using saved = saving::fields<&link_fault_source::how_, &link_fault_source::state_,
+                               &link_fault_source::lost_, &link_fault_source::corrupted_,
+                               &link_fault_source::doubled_, &link_fault_source::reordered_>;
 };
 
 }  // namespace freehca::model

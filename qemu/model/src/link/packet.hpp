@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// A packet as it stands on its link from the first byte of the link's own header (InfiniBand: the
@@ -15,6 +17,8 @@ namespace freehca::model {
 struct packet {
   std::vector<std::byte> bytes;
   unsigned priority = 0;  ///< as path::queue_priority
+
+  using saved = saving::fields<&packet::bytes, &packet::priority>;
 };
 
 }  // namespace freehca::model

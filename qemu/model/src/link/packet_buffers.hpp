@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "link/packet.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -42,6 +43,10 @@ class packet_buffers {
  private:
   static constexpr std::size_t most = 64;  ///< what a turn has under way, and no more than 1 MiB
   std::vector<std::vector<std::byte>> spare_;
+
+ public:
+  using saved = saving::fields<>;
+  static constexpr saving::unsaved_member unsaved[] = {{"spare_", "memory without a value"}};
 };
 
 }  // namespace freehca::model

@@ -7,6 +7,7 @@
 #include <freehca/layouts/headers.hpp>
 
 #include "basis/counters.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -64,6 +65,11 @@ class packet_census {
 
  private:
   std::uint64_t sends_ = 0, writes_ = 0, read_requests_ = 0, read_responses_ = 0, acknowledges_ = 0;
+
+ public:
+  using saved = saving::fields<&packet_census::sends_, &packet_census::writes_,
+                               &packet_census::read_requests_, &packet_census::read_responses_,
+                               &packet_census::acknowledges_>;
 };
 
 }  // namespace freehca::model

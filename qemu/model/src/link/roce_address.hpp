@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// Which headers stand between Ethernet's and the BTH: a GRH (v1), or IP and UDP (v2). Values are
@@ -19,6 +21,14 @@ struct roce_address {
   bool ipv6 = false;  ///< of version 2: else the GID is an IPv4-mapped address
 
   bool empty() const { return gid == std::array<std::byte, 16>{}; }
+
+  using saved =
+      saving::fields<&roce_address::gid, saving::up_to(&roce_address::version, roce_version::v2),
+                     &roce_address::ipv6>;
+  const char* broken_invariant() const {
+    return version == roce_version::v1 || version == roce_version::v2 ? nullptr
+                                                                      : "RoCE has versions 1 and 2";
+  }
 };
 
 }  // namespace freehca::model

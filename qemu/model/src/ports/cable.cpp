@@ -2,9 +2,11 @@
 // Copyright the freehca authors
 #include "ports/cable.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include <freehca/layouts/ib_types.hpp>
 #include <freehca/packets/link_packets.hpp>
 
 #include "fabric/mad_packet.hpp"
@@ -29,6 +31,12 @@ constexpr std::uint64_t held_back_ns = 100'000;
 
 constexpr unsigned management_lane = 15;
 constexpr unsigned flow_control_modulus = 1u << 12;
+
+/// Of a packet from LRH to VCRC.
+bool is_packet_length(std::size_t bytes) {
+  return bytes >= lrh::bytes + vcrc_bytes &&
+         bytes <= greatest_packet_bytes(mtu_bytes(ib_mtu::mtu_4096));
+}
 
 std::uint16_t blocks_of(std::size_t bytes) {
   return static_cast<std::uint16_t>((bytes + flow_control_block_bytes - 1) /
@@ -299,6 +307,20 @@ void cable::drop_waiting() {
   a_.work.discard(waiting_management_);
   a_.work.discard(waiting_);
   a_.above_ports->port_has_room(number_);
+}
+
+const char* cable::broken_invariant() const {
+  const auto waits = [](const std::vector<std::byte>& bytes) {
+    return is_packet_length(bytes.size());
+  };
+  const auto management_waits = [&waits](const std::vector<std::byte>& bytes) {
+    return bytes.size() == link_packet::bytes || waits(bytes);
+  };
+  if (!held_back_.empty() && !waits(held_back_)) return "no packet of that length is held back";
+  return std::ranges::all_of(waiting_, waits) &&
+                 std::ranges::all_of(waiting_management_, management_waits)
+             ? nullptr
+             : "no packet of that length waits for the cable";
 }
 
 void cable::count_error(std::uint64_t& kind) {

@@ -15,6 +15,7 @@
 #include "link/link_fault_source.hpp"
 #include "link/link_peer.hpp"
 #include "link/packet_buffers.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -97,6 +98,17 @@ class cable final : public link_peer, private work_receiver {
   bool missed_signal_ = false;  ///< a link packet found no room
   std::array<std::uint16_t, lanes> blocks_sent_{}, blocks_received_{};
   std::uint64_t bad_vcrc_ = 0, bad_icrc_ = 0, malformed_ = 0, bad_link_packets_ = 0;
+
+ public:
+  using saved = saving::fields<&cable::plugged_, &cable::on_, &cable::up_, &cable::said_ready_,
+                               saving::up_to(&cable::partner_, partner::ready), &cable::heard_at_,
+                               &cable::beat_, &cable::faults_, &cable::held_back_, &cable::release_,
+                               &cable::full_, &cable::waiting_management_, &cable::waiting_,
+                               &cable::missed_signal_, &cable::blocks_sent_,
+                               &cable::blocks_received_, &cable::bad_vcrc_, &cable::bad_icrc_,
+                               &cable::malformed_, &cable::bad_link_packets_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

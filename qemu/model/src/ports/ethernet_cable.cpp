@@ -132,6 +132,13 @@ void ethernet_cable::send_waiting() {
   }
 }
 
+const char* ethernet_cable::broken_invariant() const {
+  if (held_back_class_ >= traffic_classes::count) return "there is no such traffic class";
+  return held_back_.empty() || is_frame_length(held_back_.size())
+             ? nullptr
+             : "no frame of that length is held back";
+}
+
 void ethernet_cable::classes_told() {
   waiting_.told_anew();
   if (!go_on_) wait_for_rate();

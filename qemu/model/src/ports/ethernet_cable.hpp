@@ -12,6 +12,7 @@
 #include "ports/ethernet_counters.hpp"
 #include "ports/ethernet_settings.hpp"
 #include "ports/traffic_classes.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -62,6 +63,15 @@ class ethernet_cable final : private work_receiver {
   bool full_ = false;  ///< link_send has no room
   traffic_classes waiting_;
   std::uint64_t held_to_rate_ = 0;  ///< frames that waited since their class had used up its rate
+
+ public:
+  using saved =
+      saving::fields<&ethernet_cable::faults_, &ethernet_cable::held_back_,
+                     &ethernet_cable::held_back_class_, &ethernet_cable::release_,
+                     &ethernet_cable::rate_, &ethernet_cable::go_on_, &ethernet_cable::full_,
+                     &ethernet_cable::waiting_, &ethernet_cable::held_to_rate_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

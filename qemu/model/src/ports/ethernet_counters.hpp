@@ -10,6 +10,8 @@
 
 #include <freehca/layouts/ethernet_statistics.hpp>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// What the statistics look at in a frame.
@@ -53,6 +55,12 @@ class ethernet_counters {
       by_class_{};
   std::uint64_t control_ = 0, long_ = 0, dropped_ = 0, overflow_ = 0, dropped_length_ = 0,
                 good_ = 0, not_sent_ = 0;
+
+ public:
+  using saved = saving::fields<&ethernet_counters::by_class_, &ethernet_counters::control_,
+                               &ethernet_counters::long_, &ethernet_counters::dropped_,
+                               &ethernet_counters::overflow_, &ethernet_counters::dropped_length_,
+                               &ethernet_counters::good_, &ethernet_counters::not_sent_>;
 };
 
 }  // namespace freehca::model

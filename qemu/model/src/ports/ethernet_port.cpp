@@ -120,8 +120,10 @@ void ethernet_port::peer_changed() {
 void ethernet_port::run_item(work_item& what) {
   const bool of_this_link = what.generation == generation_;
   switch (what.kind) {
+    // An item of a loaded schedule may come at any time, and have any bytes.
     case train_end:
-      return link_comes();
+      if (open_ && has_peer()) link_comes();
+      return;
     case peer_gone:
       if (!has_peer() && up_) link_goes();
       return;
@@ -129,10 +131,11 @@ void ethernet_port::run_item(work_item& what) {
       if (of_this_link && plugged_) take_in({std::move(what.bytes)});
       return;
     case looped_frame:
-      if (of_this_link) take_looped(what);
+      if (of_this_link && is_frame_length(what.bytes.size())) take_looped(what);
       return;
     default:
-      if (of_this_link) taken_as_rdma_packet({std::move(what.bytes)});
+      if (of_this_link && what.bytes.size() <= frame_mtu_most - fcs_bytes)
+        taken_as_rdma_packet({std::move(what.bytes)});
   }
 }
 

@@ -21,6 +21,7 @@
 #include "ports/ethernet_settings.hpp"
 #include "ports/port.hpp"
 #include "ports/receive_filter.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -143,6 +144,20 @@ class ethernet_port final : public port, private work_receiver {
   /// Of the open port: frames under way die with the link, or the opening, that they are of.
   std::uint64_t generation_ = 0;
   std::uint64_t sent_ = 0, received_ = 0, looped_back_ = 0, filtered_ = 0;
+
+ public:
+  using saved =
+      saving::fields<&ethernet_port::told_, &ethernet_port::counters_, &ethernet_port::cable_,
+                     &ethernet_port::managed_, &ethernet_port::agent_, &ethernet_port::open_,
+                     &ethernet_port::plugged_, &ethernet_port::faces_infiniband_,
+                     &ethernet_port::up_, &ethernet_port::training_, &ethernet_port::generation_,
+                     &ethernet_port::sent_, &ethernet_port::received_, &ethernet_port::looped_back_,
+                     &ethernet_port::filtered_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
+  const char* broken_invariant() const {
+    return !up_ || (open_ && cabled_) ? nullptr
+                                      : "a port has a link, and is closed or has no cable";
+  }
 };
 
 }  // namespace freehca::model

@@ -12,9 +12,11 @@
 #include <freehca/layouts/congestion_control.hpp>
 #include <freehca/layouts/set_port.hpp>
 
+#include "frames/frame.hpp"
 #include "link/roce_address.hpp"
 #include "ports/receive_filter.hpp"
 #include "ports/traffic_classes.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -26,6 +28,10 @@ inline constexpr unsigned frame_bytes_beside_ip = 14 + 8 + 4;
 /// SET_PORT's MTU, at most and at least. The least is that of Ethernet.
 inline constexpr unsigned frame_mtu_most = ethernet_mtu + frame_bytes_beside_ip;
 inline constexpr unsigned frame_mtu_least = 64;
+/// May a port send a frame of so many bytes, without the FCS, with some MTU?
+constexpr bool is_frame_length(std::size_t bytes) {
+  return bytes >= frame_bytes_least && bytes <= frame_mtu_most - fcs_bytes;
+}
 /// Addresses of SET_MCAST_FLTR. No source: chosen.
 inline constexpr std::size_t multicast_addresses_most = 4096;
 
@@ -77,6 +83,22 @@ struct ethernet_settings {
     return !filters_multicast || multicast_let_in.contains(mac);
   }
   receive_filter filter() const;
+
+  using saved = saving::fields<
+      &ethernet_settings::mtu, &ethernet_settings::user_mtu, &ethernet_settings::ignore_fcs,
+      &ethernet_settings::phv,
+      saving::up_to(&ethernet_settings::roce_mode, layouts::port_roce_mode::v1_and_v2),
+      &ethernet_settings::pause_sent, &ethernet_settings::pause_obeyed,
+      &ethernet_settings::pause_sent_classes, &ethernet_settings::pause_obeyed_classes,
+      &ethernet_settings::user_mac, &ethernet_settings::unicast_numbers, &ethernet_settings::macs,
+      &ethernet_settings::vlans, &ethernet_settings::addresses, &ethernet_settings::priority_map,
+      &ethernet_settings::class_of_priority, &ethernet_settings::classes,
+      &ethernet_settings::has_shares, &ethernet_settings::reaction_points,
+      &ethernet_settings::vxlan, &ethernet_settings::vxlan_steering,
+      &ethernet_settings::beacon_seconds, &ethernet_settings::filters_vlans,
+      &ethernet_settings::vlans_let_in, &ethernet_settings::filters_multicast,
+      &ethernet_settings::multicast_let_in>;
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

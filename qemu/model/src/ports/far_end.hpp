@@ -9,6 +9,7 @@
 #include <span>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -43,6 +44,12 @@ class far_end final : private work_receiver {
   std::uint64_t heard_at_ = 0;  ///< the last link packet
   scheduler::ticket silence_;
   std::uint64_t foreign_ = 0;
+
+ public:
+  using saved = saving::fields<&far_end::infiniband_, &far_end::frames_, &far_end::heard_at_,
+                               &far_end::silence_, &far_end::foreign_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"},
+                                                       {"changed_", "set at construction"}};
 };
 
 }  // namespace freehca::model

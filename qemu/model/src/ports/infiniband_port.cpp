@@ -30,6 +30,18 @@ constexpr std::uint64_t linger_ns = 100'000'000;
 constexpr std::uint32_t capabilities_of_connectx2 = 0x02500868;
 constexpr std::uint32_t capabilities_of_connectx3 = 0x02504868;
 
+/// The states that state_wanted() schedules. An item of a loaded schedule may have any number.
+bool is_wanted_state(std::uint32_t state) {
+  return state == static_cast<std::uint32_t>(port_physical_state::sleep) ||
+         state == static_cast<std::uint32_t>(port_physical_state::polling) ||
+         state == static_cast<std::uint32_t>(port_physical_state::disabled);
+}
+/// Can a port have sent it? An item of a loaded schedule may have any bytes.
+bool is_whole(const packet& p) {
+  return summarise(p) && p.bytes.size() + icrc_bytes + vcrc_bytes <=
+                             greatest_packet_bytes(mtu_bytes(ib_mtu::mtu_4096));
+}
+
 std::string name_of(unsigned number) {
   return "InfiniBand port " + std::to_string(number);
 }
@@ -142,6 +154,7 @@ void infiniband_port::train() {
 
 void infiniband_port::trained() {
   training_ = {};
+  if (!open_ || peer_ == nullptr) return;  // by an item of a loaded schedule alone
   trained_ = true;
   if (peer_->ready()) link_trained();
 }
@@ -217,7 +230,8 @@ void infiniband_port::run_item(work_item& what) {
     case train_end:
       return trained();
     case wanted_state:
-      if (of_this_link) leave_state(static_cast<port_physical_state>(what.number));
+      if (of_this_link && is_wanted_state(what.number))
+        leave_state(static_cast<port_physical_state>(what.number));
       return;
     case mkey_lease_end:
       mkey_lease_ = {};
@@ -226,7 +240,7 @@ void infiniband_port::run_item(work_item& what) {
     case trap_to_host:
       return a_.above_ports->receive(number_, p);
     case packet_to_peer:
-      if (of_this_link && peer_ != nullptr) peer_->receive(p);
+      if (of_this_link && peer_ != nullptr && is_whole(p)) peer_->receive(p);
       break;
     default:
       if (of_this_link) arrive(p);

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 /// The counters that contexts name by index (QUERY_IF_STAT): each counts what the queue pairs that
@@ -17,6 +19,9 @@ class interface_counters {
   /// Packets of RoCE are frames here.
   struct counter {
     std::uint64_t received_frames = 0, received_bytes = 0, sent_frames = 0, sent_bytes = 0;
+
+    using saved = saving::fields<&counter::received_frames, &counter::received_bytes,
+                                 &counter::sent_frames, &counter::sent_bytes>;
   };
 
   void received(unsigned index, std::uint64_t bytes) {
@@ -35,6 +40,9 @@ class interface_counters {
 
  private:
   std::array<counter, count> all_;
+
+ public:
+  using saved = saving::fields<&interface_counters::all_>;
 };
 
 }  // namespace freehca::model

@@ -7,6 +7,8 @@
 #include <freehca/layouts/access_reg.hpp>
 #include <freehca/layouts/query_port.hpp>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 constexpr std::uint32_t bits_of(layouts::ethernet_link_mode m) {
@@ -46,6 +48,12 @@ class link_modes {
 
  private:
   std::uint32_t asked_ = able();
+
+ public:
+  using saved = saving::fields<&link_modes::asked_>;
+  const char* broken_invariant() const {
+    return asked_ != 0 && (asked_ & ~able()) == 0 ? nullptr : "the port has no such link mode";
+  }
 };
 
 }  // namespace freehca::model

@@ -6,6 +6,7 @@
 #include <freehca/layouts/mad_ifc.hpp>
 
 #include "basis/command.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -23,6 +24,9 @@ class mad_demultiplexer {
 
  private:
   layouts::image<layouts::mad_demux> taken_;
+
+ public:
+  using saved = saving::fields<&mad_demultiplexer::taken_>;
 };
 
 }  // namespace freehca::model

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "frames/frame.hpp"
+#include "ports/ethernet_settings.hpp"
 
 namespace freehca::model {
 
@@ -79,6 +80,20 @@ void traffic_classes::told_anew() {
     if (told_[i].bits_per_second == 0) queues_[i].free_at = 0;
   }
   levels_ = {};
+}
+
+const char* traffic_classes::broken_invariant() const {
+  std::uint64_t of_all = 0;
+  for (const queue& q : queues_) {
+    std::uint64_t of_class = 0;
+    for (const bytes& frame : q.frames) {
+      if (!is_frame_length(frame.size())) return "no frame of that length waits for the cable";
+      of_class += frame.size();
+    }
+    if (of_class != q.waiting_bytes) return "a class counts other bytes than those that wait";
+    of_all += of_class;
+  }
+  return of_all == waiting_bytes_ ? nullptr : "the classes count other bytes than those that wait";
 }
 
 void traffic_classes::clear(scheduler& work) {

@@ -12,6 +12,7 @@
 #include <freehca/layouts/set_port.hpp>
 
 #include "basis/scheduler.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -23,6 +24,9 @@ struct traffic_class_settings {
   std::uint64_t bits_per_second = 0;  ///< at most; 0: no limit
 
   friend bool operator==(const traffic_class_settings&, const traffic_class_settings&) = default;
+
+  using saved = saving::fields<&traffic_class_settings::group, &traffic_class_settings::share,
+                               &traffic_class_settings::bits_per_second>;
 };
 
 /// Frames that wait for the cable of an Ethernet port, each in the queue of its traffic class, and
@@ -71,6 +75,9 @@ class traffic_classes {
     std::uint64_t waiting_bytes = 0;
     std::uint64_t free_at = 0;  ///< by its rate
     std::uint64_t used = 0;     ///< of its share: bytes, the more the smaller the share is
+
+    using saved =
+        saving::fields<&queue::frames, &queue::waiting_bytes, &queue::free_at, &queue::used>;
   };
   const settings& told_;
   std::array<queue, count> queues_;
@@ -79,6 +86,11 @@ class traffic_classes {
   /// whose rate held it back, has saved nothing up.
   std::array<std::uint64_t, count> levels_{};
   std::uint64_t waiting_bytes_ = 0;
+
+ public:
+  using saved = saving::fields<&traffic_classes::queues_, &traffic_classes::levels_,
+                               &traffic_classes::waiting_bytes_>;
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

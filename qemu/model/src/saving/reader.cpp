@@ -9,11 +9,12 @@
 namespace freehca::model::saving {
 
 void reader::bytes(void* to, std::size_t count) {
+  if (count == 0) return;
   if (!ok() || !has(count)) {
     std::memset(to, 0, count);
     return;
   }
-  if (count != 0) std::memcpy(to, left_.data(), count);
+  std::memcpy(to, left_.data(), count);
   left_ = left_.subspan(count);
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -60,6 +61,11 @@ template <class Type>
 inline constexpr bool is_array = std::is_array_v<Type>;
 template <class Element, std::size_t count>
 inline constexpr bool is_array<std::array<Element, count>> = true;
+
+template <class Type>
+inline constexpr bool is_bitset = false;
+template <std::size_t count>
+inline constexpr bool is_bitset<std::bitset<count>> = true;
 
 template <class Type>
 concept sequence = is_a<std::vector, Type> || is_a<std::deque, Type> || is_a<std::list, Type>;
@@ -118,6 +124,21 @@ void transfer_up_to(Archive& archive, Enumeration& value, Enumeration most) {
 }
 
 namespace detail {
+
+/// Eight bits in a byte, the first in the lowest.
+template <class Archive, std::size_t count>
+void transfer_bits(Archive& archive, std::bitset<count>& value) {
+  static_assert(count % 8 == 0);
+  for (std::size_t first = 0; first < count; first += 8) {
+    std::uint8_t byte = 0;
+    if constexpr (!Archive::loads)
+      for (unsigned i = 0; i < 8; ++i)
+        byte = static_cast<std::uint8_t>(byte | unsigned{value.test(first + i)} << i);
+    archive.bytes(&byte, 1);
+    if constexpr (Archive::loads)
+      for (unsigned i = 0; i < 8; ++i) value.set(first + i, (byte >> i & 1) != 0);
+  }
+}
 
 /// The number of elements, each of which has a byte at least.
 template <class Archive>
@@ -290,6 +311,8 @@ void transfer(Archive& archive, Value& value) {
     archive.bytes(value.data(), value.size());
   } else if constexpr (is_array<Value>) {
     for (auto& element : value) transfer(archive, element);
+  } else if constexpr (is_bitset<Value>) {
+    transfer_bits(archive, value);
   } else if constexpr (std::is_same_v<Value, std::string>) {
     const std::uint32_t count = transfer_count(archive, value.size());
     if constexpr (Archive::loads) value.resize(count);

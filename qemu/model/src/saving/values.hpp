@@ -4,7 +4,9 @@
 // The greatest values of enumerations that are declared in public headers and in layouts.
 #pragma once
 
+#include <freehca/layouts/qpc.hpp>
 #include <freehca/model/command_fault.hpp>
+#include <freehca/model/options.hpp>
 #include <freehca/model/remark.hpp>
 
 #include "saving/transfer.hpp"
@@ -15,6 +17,10 @@ template <>
 inline constexpr auto greatest<remark_kind> = remark_kind::complaint;
 template <>
 inline constexpr auto greatest<command_verdict::fate> = command_verdict::fate::keep_go;
+template <>
+inline constexpr auto greatest<link_layer> = link_layer::ethernet;
+template <>
+inline constexpr auto greatest<layouts::roce_mode> = layouts::roce_mode::v2;
 
 template <>
 inline constexpr auto fields_of<command_verdict> =
