@@ -17,8 +17,14 @@
 #include "link/link_peer.hpp"
 #include "ports/mad_demultiplexer.hpp"
 #include "ports/port.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
+
+namespace saving {
+class reader;
+class writer;
+}  // namespace saving
 
 class cable;
 class subnet_manager;
@@ -154,6 +160,30 @@ class infiniband_port final : public port, private change_listener, private work
   std::uint64_t generation_ =
       0;  ///< of the link: packets under way die with the link that they are on
   std::uint64_t sent_ = 0, received_ = 0, looped_back_ = 0;
+
+ public:
+  using saved =
+      saving::fields<&infiniband_port::managed_, &infiniband_port::subnet_agent_,
+                     &infiniband_port::performance_agent_, &infiniband_port::vendor_agent_,
+                     &infiniband_port::traps_, saving::behind(&infiniband_port::cable_),
+                     saving::behind(&infiniband_port::manager_), &infiniband_port::open_,
+                     &infiniband_port::trained_, &infiniband_port::training_,
+                     &infiniband_port::mkey_lease_, &infiniband_port::generation_,
+                     &infiniband_port::sent_, &infiniband_port::received_,
+                     &infiniband_port::looped_back_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"work_", "set at construction"}, {"peer_", "transfer_state() writes which of them it is"}};
+  void transfer_state(saving::writer& to);
+  void transfer_state(saving::reader& from);
+  const char* broken_invariant() const {
+    return !trained_ || (open_ && peer_ != nullptr)
+               ? nullptr
+               : "a port has trained, and is closed or has no peer";
+  }
+
+ private:
+  template <class Archive>
+  void transfer_with_peer(Archive& archive);
 };
 
 }  // namespace freehca::model

@@ -24,8 +24,14 @@
 #include "ports/link_modes.hpp"
 #include "ports/mad_demultiplexer.hpp"
 #include "ports/port.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
+
+namespace saving {
+class reader;
+class writer;
+}  // namespace saving
 
 class command_checks;
 
@@ -147,6 +153,12 @@ class ports final : public port_addresses, public roce_addresses {
     port* now = nullptr;              ///< one of them
     std::unique_ptr<far_end> sensor;  ///< of a VPI port
     bool plugged = true;
+
+    using saved =
+        saving::fields<saving::behind(&place::infiniband), saving::behind(&place::ethernet),
+                       saving::behind(&place::sensor), &place::plugged>;
+    static constexpr saving::unsaved_member unsaved[] = {
+        {"now", "transfer_state() of class ports writes its kind"}};
   };
   void make_port(unsigned number);
   /// May SET_PORT make it a port of `kind`? `to`: what it would be; null, and refused, where it
@@ -177,6 +189,20 @@ class ports final : public port_addresses, public roce_addresses {
   std::unique_ptr<const link_codec> infiniband_, roce_;
   std::array<place, 2> ports_;
   std::array<link_modes, 2> modes_;
+
+ public:
+  using saved = saving::fields<&ports::node_, &ports::demux_, &ports::counters_by_index_,
+                               &ports::ports_, &ports::modes_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"buffers_", "memory without a value"},
+                                                       {"infiniband_", "set at construction"},
+                                                       {"roce_", "set at construction"}};
+  /// A load comes after that of port_layers, and refuses ports that are of another kind there.
+  void transfer_state(saving::writer& to);
+  void transfer_state(saving::reader& from);
+
+ private:
+  template <class Archive>
+  void transfer_with_kinds(Archive& archive);
 };
 
 }  // namespace freehca::model
