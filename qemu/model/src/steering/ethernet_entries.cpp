@@ -25,4 +25,14 @@ void ethernet_entries::clear() {
   promiscuous_ = {};
 }
 
+const char* ethernet_entries::broken_invariant() const {
+  constexpr unsigned log_largest_entry = 12;
+  constexpr std::size_t members_most = mcg_members_per_entry(log_largest_entry);
+  if (written_.size() > most) return "more entries than are remembered";
+  for (const auto& of_port : promiscuous_)
+    for (const member_list& members : of_port)
+      if (members.size() > members_most) return "more members than an entry holds";
+  return nullptr;
+}
+
 }  // namespace freehca::model

@@ -9,6 +9,7 @@
 
 #include <freehca/layouts/mcg.hpp>
 
+#include "saving/fields.hpp"
 #include "steering/member.hpp"
 
 namespace freehca::model {
@@ -39,6 +40,11 @@ class ethernet_entries {
   std::map<std::uint32_t, gid> written_;
   bool overflowed_ = false;
   std::array<std::array<member_list, 2>, 2> promiscuous_;
+
+ public:
+  using saved = saving::fields<&ethernet_entries::written_, &ethernet_entries::overflowed_,
+                               &ethernet_entries::promiscuous_>;
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

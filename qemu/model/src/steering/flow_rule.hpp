@@ -78,6 +78,19 @@ class flow_rule {
   };
   key found_by() const;
 
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    bool is_malformed = malformed != nullptr;
+    transfer(archive, is_malformed);
+    // Only the command that attaches the rule tells what is malformed.
+    if constexpr (Archive::loads) malformed = is_malformed ? "a rule of a saved state" : nullptr;
+    transfer(archive, control);
+    transfer(archive, infiniband_);
+    transfer(archive, ipv4_);
+    transfer(archive, ports_);
+    transfer(archive, frames_);
+  }
+
  private:
   const char* read_datagram_headers(rule_headers from);
   key frame_found_by() const;

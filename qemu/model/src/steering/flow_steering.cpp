@@ -9,6 +9,7 @@
 
 #include "basis/capabilities.hpp"
 #include "command/command_checks.hpp"
+#include "saving/transfer.hpp"
 
 namespace freehca::model {
 
@@ -74,7 +75,6 @@ command_status flow_steering::attach(command& c) {
             "a header of IPv4, and steering of IPoIB is not reported");
   using head = flow_rule_control;
   const auto port = rule.control.get<&head::port>();
-  const auto priority = rule.control.get<&head::priority>();
   const flow_rule::key where = rule.found_by();
   const std::size_t in_group = rules_like(rule, where), beside = rules_at(where);
   is.port(rule.malformed != nullptr || (port >= 1 && port <= a_.how.ports), "port", port,
@@ -96,12 +96,19 @@ command_status flow_steering::attach(command& c) {
       .host_memory(a_, bytes_each);
   if (is.refused()) return is.status();
 
-  const auto number = static_cast<std::int64_t>(++last_number_);
-  const place p{where, {priority, rule.control.get<&head::lifo>() ? -number : number}};
-  rules_[p.where].emplace(p.when, rule);
-  places_.emplace(last_number_, p);
+  keep(++last_number_, where, rule);
   c.output_parameter = last_number_;
   return command_status::ok;
+}
+
+void flow_steering::keep(std::uint64_t number, const flow_rule::key& where, const flow_rule& rule) {
+  using head = flow_rule_control;
+  const auto counted = static_cast<std::int64_t>(number);
+  const place p{
+      where,
+      {rule.control.get<&head::priority>(), rule.control.get<&head::lifo>() ? -counted : counted}};
+  rules_[p.where].emplace(p.when, rule);
+  places_.emplace(number, p);
 }
 
 std::size_t flow_steering::rules_at(const flow_rule::key& where) const {
@@ -152,6 +159,46 @@ command_status flow_steering::set_range(command& c) {
   first_steered_ = static_cast<std::uint32_t>(first);
   steered_ = static_cast<std::uint32_t>(last - first + 1);
   return command_status::ok;
+}
+
+template <class Archive>
+void flow_steering::transfer_members(Archive& archive) {
+  saving::detail::transfer_fields(archive, *this, saved{});
+  std::map<std::uint64_t, flow_rule> numbered;
+  if constexpr (!Archive::loads)
+    for (const auto& [number, at] : places_)
+      numbered.emplace(number, rules_.find(at.where)->second.find(at.when)->second);
+  archive.enter("rules");
+  transfer(archive, numbered);
+  if constexpr (Archive::loads) {
+    rules_.clear();
+    places_.clear();
+    if (last_number_ > last_number_most) archive.refuse("2^62 rules were attached before");
+    for (const auto& [number, rule] : numbered) {
+      const flow_rule::key where = rule.found_by();
+      if (number == 0 || number > last_number_)
+        archive.refuse("no rule had the number 0x%llx", static_cast<unsigned long long>(number));
+      if (rule.for_frames() && rules_at(where) >= rules_per_key)
+        archive.refuse("more than %zu rules for an address", rules_per_key);
+      if (!archive.ok()) break;
+      keep(number, where, rule);
+    }
+  }
+  archive.leave();
+}
+
+void flow_steering::transfer_state(saving::writer& to) {
+  transfer_members(to);
+}
+
+void flow_steering::transfer_state(saving::reader& from) {
+  transfer_members(from);
+}
+
+const char* flow_steering::frame_search::broken_invariant() const {
+  bool same = found_.size() == numbers_.size();
+  for (const member& m : found_) same = same && numbers_.contains(m.qpn);
+  return same ? nullptr : "the receivers of a frame, and the numbers of others";
 }
 
 }  // namespace freehca::model

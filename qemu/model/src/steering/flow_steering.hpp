@@ -12,11 +12,17 @@
 
 #include "basis/adapter.hpp"
 #include "basis/work_account.hpp"
+#include "saving/fields.hpp"
 #include "steering/flow_rule.hpp"
 #include "steering/listening.hpp"
 #include "steering/member.hpp"
 
 namespace freehca::model {
+
+namespace saving {
+class reader;
+class writer;
+}  // namespace saving
 
 /// Device-managed flow steering: QP_FLOW_STEERING_ATTACH and _DETACH, FLOW_STEERING_IB_UC_QP_RANGE,
 /// and who gets a packet when INIT_HCA has chosen it. Rules are not kept in the table that the host
@@ -41,6 +47,11 @@ class flow_steering {
     part next_ = part::regular;
     member_list found_;
     std::unordered_set<std::uint32_t> numbers_;  ///< of the queue pairs in `found_`
+
+   public:
+    using saved = saving::fields<saving::up_to(&frame_search::next_, part::sniffers),
+                                 &frame_search::found_, &frame_search::numbers_>;
+    const char* broken_invariant() const;
   };
   /// Does the next part of the search. True: it has ended, and `to`, empty before, has the
   /// receivers. The port and the frame are those of the first call.
@@ -63,6 +74,9 @@ class flow_steering {
   void tell(unsigned port, listening& to) const;
   void clear();
 
+  void transfer_state(saving::writer& to);
+  void transfer_state(saving::reader& from);
+
  private:
   layouts::command_status attach(command& c);
   layouts::command_status detach(command& c);
@@ -84,6 +98,8 @@ class flow_steering {
   template <class What>
   void look(const flow_rule::key& where, unsigned port, const What& what, candidates& to) const;
   static void add(const candidates& from, bool all, frame_search& to);
+  /// Adds a rule. Its number is above 0.
+  void keep(std::uint64_t number, const flow_rule::key& where, const flow_rule& rule);
   std::size_t rules_at(const flow_rule::key& where) const;
   /// Those that stand there and take the same packets or frames as `rule`.
   std::size_t rules_like(const flow_rule& rule, const flow_rule::key& where) const;
@@ -94,6 +110,19 @@ class flow_steering {
   std::uint64_t last_number_ = 0;
   std::uint32_t first_steered_ = 0, steered_ = 0;  ///< queue pairs from the first on
   mutable std::uint64_t compared_ = 0, matched_ = 0;
+
+  /// No adapter has so many in its life. A load refuses more.
+  static constexpr std::uint64_t last_number_most = std::uint64_t{1} << 62;
+  template <class Archive>
+  void transfer_members(Archive& archive);
+
+ public:
+  using saved =
+      saving::fields<&flow_steering::last_number_, &flow_steering::first_steered_,
+                     &flow_steering::steered_, &flow_steering::compared_, &flow_steering::matched_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"rules_", "transfer_state() writes the rules by their numbers, and makes it of them"},
+      {"places_", "transfer_state() writes the rules by their numbers, and makes it of them"}};
 };
 
 }  // namespace freehca::model

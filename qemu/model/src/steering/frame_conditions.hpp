@@ -8,6 +8,7 @@
 #include <freehca/layouts/flow_rule.hpp>
 
 #include "frames/frame_view.hpp"
+#include "saving/fields.hpp"
 #include "steering/rule_headers.hpp"
 
 namespace freehca::model {
@@ -43,10 +44,16 @@ class frame_conditions {
     bool fit(const frame_view& v, const frame_headers& h) const;
     bool empty() const { return !link && !ipv4 && !ports; }
     friend bool operator==(const headers&, const headers&) = default;
+
+    using saved = saving::fields<&headers::link, &headers::ipv4, &headers::ports>;
   };
 
   headers outer_, inner_;
   std::optional<layouts::image<layouts::flow_header_vxlan>> vxlan_;
+
+ public:
+  using saved = saving::fields<&frame_conditions::outer_, &frame_conditions::inner_,
+                               &frame_conditions::vxlan_>;
 };
 
 }  // namespace freehca::model

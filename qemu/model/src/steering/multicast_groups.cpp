@@ -228,6 +228,12 @@ bool multicast_groups::go_on(search& s, member_list& found) {
   return true;
 }
 
+const char* multicast_groups::search::broken_invariant() const {
+  const std::uint64_t port = ethernet_gid::from_bytes(gid.data()).get<&mcg_ethernet_gid::port>();
+  const bool named = protocol != mcg_protocol::ethernet || (port >= 1 && port <= 2);
+  return named ? nullptr : "an Ethernet address of no port";
+}
+
 bool multicast_groups::can_be_reached(const ethernet_gid& gid, unsigned& hops_left) {
   search s = begin(gid.data(), mcg_protocol::ethernet);
   while (hops_left != 0) {

@@ -12,6 +12,7 @@
 #include <freehca/layouts/mcg.hpp>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 #include "steering/ethernet_entries.hpp"
 #include "steering/listening.hpp"
 #include "steering/member.hpp"
@@ -33,6 +34,10 @@ class multicast_groups {
     layouts::mcg_protocol protocol;
     std::uint32_t index;
     unsigned hops = 0;
+
+    using saved = saving::fields<&search::gid, saving::any_value(&search::protocol), &search::index,
+                                 &search::hops>;
+    const char* broken_invariant() const;
   };
   search begin(const std::byte* mgid) const;
   search begin(unsigned port, const frame_headers& frame) const;
@@ -67,6 +72,9 @@ class multicast_groups {
 
   adapter& a_;
   ethernet_entries ethernet_;
+
+ public:
+  using saved = saving::fields<&multicast_groups::ethernet_>;
 };
 
 }  // namespace freehca::model

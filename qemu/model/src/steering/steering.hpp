@@ -12,6 +12,7 @@
 #include "basis/adapter.hpp"
 #include "frames/frame_view.hpp"
 #include "link/transport_packet.hpp"
+#include "saving/fields.hpp"
 #include "steering/flow_steering.hpp"
 #include "steering/listening.hpp"
 #include "steering/member.hpp"
@@ -39,6 +40,9 @@ class steering {
     std::optional<multicast_groups::search> chain_;
     std::optional<flow_steering::frame_search> rules_;
     member_list known_;  ///< with neither of them
+
+   public:
+    using saved = saving::fields<&search::chain_, &search::rules_, &search::known_>;
   };
   /// `v`: to a group, or to a queue pair that rules steer.
   search begin(const transport_packet& v) const;
@@ -63,6 +67,11 @@ class steering {
   multicast_groups groups_;
   flow_steering flows_;
   port_tables tables_;
+
+ public:
+  using saved = saving::fields<&steering::groups_, &steering::flows_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"tables_", "functions, which the transport sets when it is made"}};
 };
 
 }  // namespace freehca::model

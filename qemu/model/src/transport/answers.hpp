@@ -6,6 +6,7 @@
 
 #include "basis/adapter.hpp"
 #include "queues/queue_pair.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -47,6 +48,10 @@ class answers final : private work_receiver {
   queue_pairs& pairs_;
   work_errors& errors_;
   packet_sender& sender_;
+
+ public:
+  using saved = saving::fields<>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
 };
 
 }  // namespace freehca::model

@@ -10,6 +10,7 @@
 #include "link/path.hpp"
 #include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
+#include "saving/fields.hpp"
 #include "transport/ipoib_offloads.hpp"
 
 namespace freehca::model {
@@ -63,6 +64,10 @@ class datagrams {
   packet_sender& sender_;
   drop_log& drops_;
   ipoib_offloads offloads_;
+
+ public:
+  using saved = saving::fields<>;
+  static constexpr saving::unsaved_member unsaved[] = {{"offloads_", "it has no state"}};
 };
 
 }  // namespace freehca::model

@@ -9,6 +9,7 @@
 
 #include "basis/adapter.hpp"
 #include "queues/queue_pair.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -50,6 +51,12 @@ class error_watch final : private work_receiver {
   struct recent {
     std::uint32_t qpn;
     std::uint64_t due, interval;
+
+    using saved = saving::fields<&recent::qpn, &recent::due, &recent::interval>;
+    const char* broken_invariant() const {
+      // The intervals double: 0 would have no end.
+      return interval >= first_ns && interval < last_ns ? nullptr : "an interval out of bounds";
+    }
   };
   void arm();
   void run();
@@ -74,6 +81,15 @@ class error_watch final : private work_receiver {
   std::uint64_t next_round_ = 0;  ///< when the many are looked at
   std::uint64_t looks_ = 0;
   scheduler::ticket timer_;
+
+ public:
+  using saved =
+      saving::fields<&error_watch::all_, &error_watch::after_, &error_watch::recent_,
+                     &error_watch::next_round_, &error_watch::looks_, &error_watch::timer_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
+  const char* broken_invariant() const {
+    return recent_.size() <= remembered ? nullptr : "more queue pairs than are remembered";
+  }
 };
 
 }  // namespace freehca::model

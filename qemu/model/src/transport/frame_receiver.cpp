@@ -11,6 +11,7 @@
 #include "ports/ports.hpp"
 #include "queues/queue_pairs.hpp"
 #include "queues/receive_queues.hpp"
+#include "saving/transfer.hpp"
 #include "transport/receive_spreading.hpp"
 #include "transport/work_completions.hpp"
 #include "transport/work_errors.hpp"
@@ -83,6 +84,8 @@ void frame_receiver::run(unsigned port) {
 }
 
 bool frame_receiver::go_on(unsigned port, delivery& d, const frame& f) {
+  // Only a state that was loaded has frames for a port that is not an Ethernet port.
+  if (a_.links->ethernet(port) == nullptr) return true;
   const auto v = frame_view::of(f.bytes, a_.profile.vxlan_port);
   if (!v) return true;  // ports let none in that is so short
   if (!d.found) {
@@ -212,6 +215,25 @@ void frame_receiver::forget(unsigned port) {
 void frame_receiver::clear() {
   for (unsigned port = 1; port <= waiting_.size(); ++port) forget(port);
   scheduled_ = {};
+}
+
+/// The scheduler's count of the packets that are set aside follows what is loaded here.
+template <class Archive>
+void frame_receiver::transfer_members(Archive& archive) {
+  if constexpr (Archive::loads)
+    for (const auto& waiting : waiting_) a_.work.taken_up(waiting.size());
+  saving::detail::transfer_fields(archive, *this, saved{});
+  if constexpr (Archive::loads)
+    for (const auto& waiting : waiting_)
+      for (std::size_t n = waiting.size(); n != 0; --n) a_.work.set_aside();
+}
+
+void frame_receiver::transfer_state(saving::writer& to) {
+  transfer_members(to);
+}
+
+void frame_receiver::transfer_state(saving::reader& from) {
+  transfer_members(from);
 }
 
 }  // namespace freehca::model

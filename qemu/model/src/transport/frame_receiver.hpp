@@ -10,10 +10,16 @@
 #include "frames/frame.hpp"
 #include "frames/frame_view.hpp"
 #include "queues/queue_pair.hpp"
+#include "saving/fields.hpp"
 #include "steering/member.hpp"
 #include "steering/steering.hpp"
 
 namespace freehca::model {
+
+namespace saving {
+class reader;
+class writer;
+}  // namespace saving
 
 class queue_pairs;
 class receive_queues;
@@ -41,6 +47,9 @@ class frame_receiver final : private work_receiver {
   void forget(unsigned port);
   void clear();
 
+  void transfer_state(saving::writer& to);
+  void transfer_state(saving::reader& from);
+
  private:
   struct delivery {
     frame f;  ///< empty while the first slice runs: the frame is still the caller's
@@ -48,6 +57,9 @@ class frame_receiver final : private work_receiver {
     member_list members;
     std::size_t next = 0;  ///< of the members
     bool found = false;    ///< members are known
+
+    using saved = saving::fields<&delivery::f, &delivery::searching, &delivery::members,
+                                 &delivery::next, &delivery::found>;
   };
 
   /// As far as the slice goes; true: it is done.
@@ -62,7 +74,10 @@ class frame_receiver final : private work_receiver {
   void drop(unsigned port, const frame_view& v, const char* why);
 
   enum work : std::uint8_t { deliver_frames };  // number: the port
-  void run_item(work_item& what) override { run(what.number); }
+  void run_item(work_item& what) override {
+    // A state that was loaded may name any number.
+    if (what.number >= 1 && what.number <= waiting_.size()) run(what.number);
+  }
 
   adapter& a_;
   work_source work_;
@@ -73,6 +88,13 @@ class frame_receiver final : private work_receiver {
   work_errors& errors_;
   std::array<std::deque<delivery>, 2> waiting_;  ///< by port; the first is the one at hand
   std::array<bool, 2> scheduled_{};
+
+  template <class Archive>
+  void transfer_members(Archive& archive);
+
+ public:
+  using saved = saving::fields<&frame_receiver::waiting_, &frame_receiver::scheduled_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
 };
 
 }  // namespace freehca::model

@@ -6,6 +6,7 @@
 
 #include "ports/ports.hpp"
 #include "queues/queue_pairs.hpp"
+#include "saving/transfer.hpp"
 #include "transport/arrivals.hpp"
 #include "transport/drop_log.hpp"
 
@@ -99,6 +100,25 @@ void group_delivery::forget(unsigned port) {
 void group_delivery::clear() {
   for (unsigned port = 1; port <= waiting_.size(); ++port) forget(port);
   scheduled_ = {};
+}
+
+/// The scheduler's count of the packets that are set aside follows what is loaded here.
+template <class Archive>
+void group_delivery::transfer_members(Archive& archive) {
+  if constexpr (Archive::loads)
+    for (const auto& waiting : waiting_) a_.work.taken_up(waiting.size());
+  saving::detail::transfer_fields(archive, *this, saved{});
+  if constexpr (Archive::loads)
+    for (const auto& waiting : waiting_)
+      for (std::size_t n = waiting.size(); n != 0; --n) a_.work.set_aside();
+}
+
+void group_delivery::transfer_state(saving::writer& to) {
+  transfer_members(to);
+}
+
+void group_delivery::transfer_state(saving::reader& from) {
+  transfer_members(from);
 }
 
 }  // namespace freehca::model

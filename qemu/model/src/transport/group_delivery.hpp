@@ -10,9 +10,15 @@
 #include "basis/adapter.hpp"
 #include "link/packet.hpp"
 #include "link/transport_packet.hpp"
+#include "saving/fields.hpp"
 #include "steering/steering.hpp"
 
 namespace freehca::model {
+
+namespace saving {
+class reader;
+class writer;
+}  // namespace saving
 
 class arrivals;
 class drop_log;
@@ -40,6 +46,9 @@ class group_delivery final : private work_receiver {
   void forget(unsigned port);
   void clear();
 
+  void transfer_state(saving::writer& to);
+  void transfer_state(saving::reader& from);
+
  private:
   struct delivery {
     packet p;  ///< empty while the first slice runs: the packet is still the caller's
@@ -47,6 +56,9 @@ class group_delivery final : private work_receiver {
     member_list members;
     std::size_t next = 0;  ///< of the members
     bool found = false;    ///< members are known
+
+    using saved = saving::fields<&delivery::p, &delivery::searching, &delivery::members,
+                                 &delivery::next, &delivery::found>;
   };
 
   /// As far as the slice goes; true: it is done.
@@ -58,7 +70,10 @@ class group_delivery final : private work_receiver {
   void schedule(unsigned port);
 
   enum work : std::uint8_t { deliver_packets };  // number: the port
-  void run_item(work_item& what) override { run(what.number); }
+  void run_item(work_item& what) override {
+    // A state that was loaded may name any number.
+    if (what.number >= 1 && what.number <= waiting_.size()) run(what.number);
+  }
 
   adapter& a_;
   work_source work_;
@@ -68,6 +83,13 @@ class group_delivery final : private work_receiver {
   arrivals& arrivals_;
   std::array<std::deque<delivery>, 2> waiting_;  ///< by port; the first is the one at hand
   std::array<bool, 2> scheduled_{};
+
+  template <class Archive>
+  void transfer_members(Archive& archive);
+
+ public:
+  using saved = saving::fields<&group_delivery::waiting_, &group_delivery::scheduled_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
 };
 
 }  // namespace freehca::model

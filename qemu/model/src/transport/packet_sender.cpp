@@ -42,6 +42,8 @@ void packet_sender::transmit(const path& asked, outgoing_packet out) {
 }
 
 void packet_sender::run_item(work_item& what) {
+  // A state that was loaded may name any number.
+  if (what.number < 1 || what.number > woken_.size()) return;
   if (what.kind == wake) return wake_senders(what.number);
   packet looped{std::move(what.bytes)};
   // A packet that was wrapped for the other kind of link is lost with that link.

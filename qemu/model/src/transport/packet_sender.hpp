@@ -15,6 +15,7 @@
 #include "link/outgoing_packet.hpp"
 #include "link/path.hpp"
 #include "queues/queue_pair.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -74,6 +75,11 @@ class packet_sender final : private work_receiver {
   std::array<std::set<waiter>, 2> woken_;    ///< those that were, and are to go on
   std::array<bool, 2> room_again_{};  ///< there was room again while some of `woken_` were left
   std::uint64_t last_turn_ = 0;
+
+ public:
+  using saved = saving::fields<&packet_sender::held_up_, &packet_sender::woken_,
+                               &packet_sender::room_again_, &packet_sender::last_turn_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
 };
 
 }  // namespace freehca::model

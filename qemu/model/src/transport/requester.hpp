@@ -8,6 +8,7 @@
 #include "basis/adapter.hpp"
 #include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -72,6 +73,10 @@ class requester final : private work_receiver {
   transport_counters& counters_;
   packet_sender& sender_;
   drop_log& drops_;
+
+ public:
+  using saved = saving::fields<>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
 };
 
 }  // namespace freehca::model

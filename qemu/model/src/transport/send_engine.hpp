@@ -11,6 +11,7 @@
 
 #include "basis/adapter.hpp"
 #include "queues/queue_pair.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -99,6 +100,12 @@ class send_engine final : private work_receiver {
   frame_sender& frames_;
   packet_sender& sender_;
   request_judge judge_;  ///< empty: every request is let be
+
+ public:
+  using saved = saving::fields<>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"work_", "set at construction"},
+      {"judge_", "a function of the program that has the adapter"}};
 };
 
 }  // namespace freehca::model

@@ -12,10 +12,16 @@
 #include "basis/adapter.hpp"
 #include "link/packet_receiver.hpp"
 #include "queues/uar_users.hpp"
+#include "saving/fields.hpp"
 #include "steering/listening.hpp"
 #include "tables/key_users.hpp"
 
 namespace freehca::model {
+
+namespace saving {
+class reader;
+class writer;
+}  // namespace saving
 
 /// Queue pairs and shared receive queues: their commands, work queue engines, the RC, UC and UD
 /// state machines, and the special queue pairs. Packets leave through ports::transmit and arrive by
@@ -55,12 +61,18 @@ class transport final : public packet_receiver, public key_users {
   void judge(request_judge by);
   void clear();
 
+  void transfer_state(saving::writer& to);
+  void transfer_state(saving::reader& from);
+
   struct parts;
 
  private:
   void ring(std::uint32_t uar, std::uint32_t qpn, bool pushed);
 
   std::unique_ptr<parts> parts_;
+
+ public:
+  using saved = saving::fields<saving::behind(&transport::parts_)>;
 };
 
 }  // namespace freehca::model

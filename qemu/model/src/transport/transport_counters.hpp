@@ -6,6 +6,7 @@
 
 #include "basis/counters.hpp"
 #include "link/packet_census.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -21,6 +22,15 @@ struct transport_counters {
   std::uint64_t retries = 0, datagrams_dropped = 0;
   std::uint64_t unsent_answered = 0;  ///< answers to PSNs that were not sent
   counter_by_port rnr_waits, duplicates, timeouts, sequence_naks, out_of_sequence, rnr_naks_sent;
+
+  using saved =
+      saving::fields<&transport_counters::census, &transport_counters::packets_sent,
+                     &transport_counters::packets_received, &transport_counters::packets_dropped,
+                     &transport_counters::retries, &transport_counters::datagrams_dropped,
+                     &transport_counters::unsent_answered, &transport_counters::rnr_waits,
+                     &transport_counters::duplicates, &transport_counters::timeouts,
+                     &transport_counters::sequence_naks, &transport_counters::out_of_sequence,
+                     &transport_counters::rnr_naks_sent>;
 };
 
 }  // namespace freehca::model

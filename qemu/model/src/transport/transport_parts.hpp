@@ -7,6 +7,7 @@
 #include "queues/queue_pairs.hpp"
 #include "queues/receive_queues.hpp"
 #include "queues/shared_receive_queues.hpp"
+#include "saving/fields.hpp"
 #include "steering/steering.hpp"
 #include "transport/answers.hpp"
 #include "transport/arrivals.hpp"
@@ -60,6 +61,17 @@ struct transport::parts {
   group_delivery deliveries;
   model::arrivals arrivals;
   qp_commands commands;
+
+  using saved =
+      saving::fields<&parts::counters, &parts::pairs, &parts::shared, &parts::receives,
+                     &parts::blueflames, &parts::steering, &parts::errors, &parts::watch,
+                     &parts::sender, &parts::replies, &parts::requests, &parts::datagrams,
+                     &parts::received_frames, &parts::sends, &parts::looks, &parts::deliveries>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"drops", "it has no state"},     {"completions", "it has no state"},
+      {"migration", "it has no state"}, {"responses", "it has no state"},
+      {"frames", "it has no state"},    {"arrivals", "it has no state"},
+      {"commands", "it has no state"}};
 };
 
 }  // namespace freehca::model

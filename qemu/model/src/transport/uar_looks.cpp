@@ -5,6 +5,7 @@
 #include "queues/completion_queues.hpp"
 #include "queues/queue_pairs.hpp"
 #include "queues/wqe_reader.hpp"
+#include "saving/transfer.hpp"
 #include "transport/send_engine.hpp"
 
 namespace freehca::model {
@@ -51,6 +52,51 @@ bool uar_looks::finish(const place& where, progress& p) {
 void uar_looks::look_at_send_queue(std::uint32_t qpn) {
   if (queue_pair* qp = pairs_.find(qpn); qp != nullptr && is_given(a_, *qp, qp->sq.counter))
     sends_.found_given(*qp);
+}
+
+template <class Archive>
+void uar_looks::transfer_members(Archive& archive) {
+  saving::detail::transfer_fields(archive, *this, saved{});
+  const auto transfer_place = [&archive](place& where) {
+    auto number = static_cast<std::uint8_t>(where.second);
+    transfer(archive, where.first);
+    transfer(archive, number);
+    if constexpr (Archive::loads) {
+      where.second = number == 0 ? kind::send_queue : kind::completion_queue;
+      if (number != static_cast<std::uint8_t>(where.second))
+        archive.refuse("queues of kind %u are not looked at", unsigned{number});
+    }
+  };
+  archive.enter("turn");
+  transfer_place(turn_);
+  archive.leave();
+  archive.enter("waiting");
+  auto left = static_cast<std::uint32_t>(waiting_.size());
+  transfer(archive, left);
+  if constexpr (Archive::loads) {
+    for (waiting_.clear(); left != 0 && archive.ok(); --left) {
+      place where;
+      transfer_place(where);
+      const auto [here, is_new] = waiting_.try_emplace(where);
+      if (!is_new) archive.refuse("a page comes twice");
+      transfer(archive, here->second);
+    }
+  } else {
+    for (auto& [where, so_far] : waiting_) {
+      place written = where;
+      transfer_place(written);
+      transfer(archive, so_far);
+    }
+  }
+  archive.leave();
+}
+
+void uar_looks::transfer_state(saving::writer& to) {
+  transfer_members(to);
+}
+
+void uar_looks::transfer_state(saving::reader& from) {
+  transfer_members(from);
 }
 
 }  // namespace freehca::model

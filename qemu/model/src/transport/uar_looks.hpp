@@ -8,8 +8,14 @@
 
 #include "basis/adapter.hpp"
 #include "queues/uar_users.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
+
+namespace saving {
+class reader;
+class writer;
+}  // namespace saving
 
 class queue_pairs;
 class send_engine;
@@ -45,11 +51,16 @@ class uar_looks final : private work_receiver {
     scheduled_ = false;
   }
 
+  void transfer_state(saving::writer& to);
+  void transfer_state(saving::reader& from);
+
  private:
   using place = std::pair<std::uint32_t, kind>;
   struct progress {
     std::uint32_t from = 0;  ///< the queues below were looked at
     bool again = false;      ///< somebody has rung since
+
+    using saved = saving::fields<&progress::from, &progress::again>;
   };
   void look_on();
   bool finish(const place& where, progress& p);
@@ -69,6 +80,16 @@ class uar_looks final : private work_receiver {
   place turn_{};            ///< who goes on when there is time again
   bool scheduled_ = false;  ///< that is on its way
   std::uint64_t looks_ = 0;
+
+  template <class Archive>
+  void transfer_members(Archive& archive);
+
+ public:
+  using saved = saving::fields<&uar_looks::scheduled_, &uar_looks::looks_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"work_", "set at construction"},
+      {"waiting_", "transfer_state() writes it, with numbers for the kinds of queues"},
+      {"turn_", "transfer_state() writes it, with a number for the kind of queues"}};
 };
 
 }  // namespace freehca::model

@@ -9,6 +9,7 @@
 
 #include "basis/adapter.hpp"
 #include "queues/queue_pair.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -64,6 +65,10 @@ class work_errors final : private work_receiver {
   work_completions& completions_;
   error_watch& watch_;
   send_engine& sends_;
+
+ public:
+  using saved = saving::fields<>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
 };
 
 }  // namespace freehca::model
