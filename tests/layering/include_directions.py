@@ -148,7 +148,7 @@ RULES = {
 # before it here, always by its folder's name.
 MODEL = "qemu/model/src/"
 MODEL_ROOMS = (
-    "faults basis command tables frames link queues fabric ports steering transport firmware device"
+    "saving faults basis command tables frames link queues fabric ports steering transport firmware device"
 ).split()
 # What stands in front of a BTH is known to link codecs, and to the rooms that make and read whole
 # packets. The others see link_codec and what it hands out.

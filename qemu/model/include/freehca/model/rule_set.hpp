@@ -5,7 +5,6 @@
 #include <bitset>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace freehca::model {
@@ -27,13 +26,7 @@ class rule_set {
   /// Of a saved state.
   template <class Archive>
   void transfer_state(Archive& archive) {
-    std::string bits = bits_.to_string();
-    transfer(archive, bits);
-    if constexpr (Archive::loads) {
-      if (bits.size() != room || bits.find_first_not_of("01") != std::string::npos)
-        archive.refuse("it is no set of %zu rules", room);
-      else bits_ = std::bitset<room>(bits);
-    }
+    transfer(archive, bits_);
   }
 
  private:
