@@ -221,9 +221,8 @@ void scheduler::transfer_queue(Archive& archive, unsigned share) {
 }
 
 template <class Archive>
-void scheduler::transfer_members(Archive& archive) {
+void scheduler::transfer_parts(Archive& archive) {
   transfer(archive, next_sequence_);
-  transfer(archive, aside_);
   transfer(archive, halted_);
   if (!archive.for_digest()) {
     transfer(archive, turns_);
@@ -234,10 +233,10 @@ void scheduler::transfer_members(Archive& archive) {
 }
 
 void scheduler::transfer_state(saving::writer& to) {
-  transfer_members(to);
+  transfer_parts(to);
 }
 void scheduler::transfer_state(saving::reader& from) {
-  transfer_members(from);
+  transfer_parts(from);
 }
 
 std::uint64_t scheduler::first_due() const {

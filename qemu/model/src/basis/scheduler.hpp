@@ -217,7 +217,7 @@ class scheduler {
   bool running_ = false, halted_ = false, giving_back_ = false;
 
   template <class Archive>
-  void transfer_members(Archive& archive);
+  void transfer_parts(Archive& archive);
   template <class Archive>
   void transfer_queue(Archive& archive, unsigned share);
   std::optional<std::uint16_t> receiver_named(const std::string& name) const;
@@ -225,6 +225,7 @@ class scheduler {
  public:
   static constexpr saving::unsaved_member unsaved[] = {
       {"receivers_", "the parts, which the constructors add"},
+      {"aside_", "counted by the parts that keep packets"},
       {"used_", "set by each turn"},
       {"share_", "0 between turns"},
       {"discarded_", "given back before the state is saved"},

@@ -119,7 +119,6 @@ void device::parts::each_section(Visit visit) {
   visit("ports", links);
   visit("queue pairs", queue_pairs);
   visit("firmware", main_firmware);
-  visit("diagnostics", errors);
   visit("raised events", raised);
   visit("command register", engine);
   visit("BAR0", bar0);

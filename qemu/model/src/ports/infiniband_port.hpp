@@ -162,17 +162,17 @@ class infiniband_port final : public port, private change_listener, private work
   std::uint64_t sent_ = 0, received_ = 0, looped_back_ = 0;
 
  public:
-  using saved =
-      saving::fields<&infiniband_port::managed_, &infiniband_port::subnet_agent_,
-                     &infiniband_port::performance_agent_, &infiniband_port::vendor_agent_,
-                     &infiniband_port::traps_, saving::behind(&infiniband_port::cable_),
-                     saving::behind(&infiniband_port::manager_), &infiniband_port::open_,
-                     &infiniband_port::trained_, &infiniband_port::training_,
-                     &infiniband_port::mkey_lease_, &infiniband_port::generation_,
-                     &infiniband_port::sent_, &infiniband_port::received_,
-                     &infiniband_port::looped_back_>;
+  using saved = saving::fields<
+      &infiniband_port::managed_, &infiniband_port::subnet_agent_,
+      &infiniband_port::performance_agent_, &infiniband_port::traps_,
+      saving::behind(&infiniband_port::cable_), saving::behind(&infiniband_port::manager_),
+      &infiniband_port::open_, &infiniband_port::trained_, &infiniband_port::training_,
+      &infiniband_port::mkey_lease_, &infiniband_port::generation_, &infiniband_port::sent_,
+      &infiniband_port::received_, &infiniband_port::looped_back_>;
   static constexpr saving::unsaved_member unsaved[] = {
-      {"work_", "set at construction"}, {"peer_", "transfer_state() writes which of them it is"}};
+      {"vendor_agent_", "it has no state"},
+      {"work_", "set at construction"},
+      {"peer_", "transfer_state() writes which of them it is"}};
   void transfer_state(saving::writer& to);
   void transfer_state(saving::reader& from);
   const char* broken_invariant() const {

@@ -26,7 +26,7 @@ enum class far_side : std::uint8_t {
 
 template <class Archive>
 void infiniband_port::transfer_with_peer(Archive& archive) {
-  saving::detail::transfer_fields(archive, *this, saved{});
+  saving::transfer_members(archive, *this);
   link_peer* own = cable_.get();
   if (own == nullptr) own = manager_.get();
   const auto side_of = [own](const link_peer* peer) {
@@ -35,7 +35,7 @@ void infiniband_port::transfer_with_peer(Archive& archive) {
   const far_side here = side_of(peer_);
   far_side side = here;
   archive.enter("peer");
-  saving::detail::transfer_up_to(archive, side, far_side::other);
+  saving::transfer_up_to(archive, side, far_side::other);
   if constexpr (Archive::loads) {
     if (side == far_side::nobody) peer_ = nullptr;
     else if (side == far_side::own && own != nullptr) peer_ = own;
@@ -53,7 +53,7 @@ void infiniband_port::transfer_state(saving::reader& from) {
 
 template <class Archive>
 void ports::transfer_with_kinds(Archive& archive) {
-  saving::detail::transfer_fields(archive, *this, saved{});
+  saving::transfer_members(archive, *this);
   for (unsigned number = 1; number <= a_.how.ports; ++number) {
     place& here = ports_[number - 1];
     link_layer kind = here.now->layer();

@@ -13,6 +13,7 @@
 #include "basis/adapter.hpp"
 #include "basis/adapter_limits.hpp"
 #include "basis/scheduler.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -48,6 +49,9 @@ class blueflame_registers final : private work_receiver {
     bool judged = true;                   ///< nothing is left to say of it
     std::optional<std::uint32_t> last_half;
     std::array<std::byte, half_bytes> bytes{};
+
+    using saved = saving::fields<&copy::half, &copy::qpn, &copy::written, &copy::wanted,
+                                 &copy::rings, &copy::judged, &copy::last_half, &copy::bytes>;
   };
   static std::uint64_t key_of(std::uint32_t page, std::uint32_t offset) {
     return std::uint64_t{page} << 32 | offset / (2 * half_bytes);
@@ -67,6 +71,11 @@ class blueflame_registers final : private work_receiver {
   work_source work_;
   doorbell ring_;
   std::unordered_map<std::uint64_t, copy> registers_;  ///< by key_of() page and register
+
+ public:
+  using saved = saving::fields<&blueflame_registers::registers_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"work_", "fixed at construction"}, {"ring_", "a function, which is set at construction"}};
 };
 
 }  // namespace freehca::model

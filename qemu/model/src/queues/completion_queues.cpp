@@ -28,6 +28,13 @@ std::uint64_t completion_queues::context_at(std::uint32_t cqn) const {
   return a_.profile.cqc_base + std::uint64_t{cqn} * entry_bytes::cqc;
 }
 
+const char* completion_queues::broken_invariant() const {
+  // Events have so many bits for the number.
+  for (const auto& [cqn, known] : owned_)
+    if (cqn > layouts::eqe_completion{}.cqn.mask()) return "the number of a CQ has 24 bits";
+  return nullptr;
+}
+
 void completion_queues::clear() {
   ++epoch_;
   a_.work.discard(users_);

@@ -12,6 +12,7 @@
 #include <freehca/layouts/eqe.hpp>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 #include "tables/memory_regions.hpp"
 
 namespace freehca::model {
@@ -70,6 +71,9 @@ class completion_queues final : private work_receiver {
     std::uint32_t last_arm = 0;   ///< the last doorbell's request, as the record has it
     std::uint32_t held_back = 0;  ///< completions since the last event, under moderation
     scheduler::ticket moderation;
+
+    using saved = saving::fields<&queue::uar, &queue::fired, &queue::armed_sn, &queue::fired_sn,
+                                 &queue::last_arm, &queue::held_back, &queue::moderation>;
   };
 
   slice_result sw2hw(command& c);
@@ -103,6 +107,14 @@ class completion_queues final : private work_receiver {
   std::uint64_t written_ = 0, events_ = 0, overruns_ = 0;
   /// All, those of port 1, of port 2; receives, sends; by syndrome.
   std::array<std::array<std::array<std::uint64_t, 256>, 2>, 3> errors_{};
+
+ public:
+  using saved = saving::fields<&completion_queues::owned_, &completion_queues::epoch_,
+                               &completion_queues::users_, &completion_queues::written_,
+                               &completion_queues::events_, &completion_queues::overruns_,
+                               &completion_queues::errors_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "fixed at construction"}};
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

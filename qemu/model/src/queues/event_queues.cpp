@@ -48,6 +48,11 @@ std::uint64_t event_queues::context_at(std::uint32_t eqn) const {
   return a_.profile.eqc_base + std::uint64_t{eqn} * entry_bytes::eqc;
 }
 
+const char* event_queues::broken_invariant() const {
+  return owned_.size() <= std::size_t{1} << a_.limits().log_eqs ? nullptr
+                                                                : "there are not so many EQs";
+}
+
 void event_queues::clear() {
   owned_.clear();
   of_type_.fill(nobody);

@@ -12,6 +12,7 @@
 #include <freehca/model/event_fault.hpp>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -51,6 +52,7 @@ class event_queues {
   void clear_interrupt();
   void clear();
   void judge(event_judge by) { judge_ = std::move(by); }
+  bool is_judged() const { return bool{judge_}; }
 
  private:
   using context = layouts::image<layouts::eqc>;
@@ -79,6 +81,14 @@ class event_queues {
   event_judge judge_;                         ///< empty: every event is delivered
   bool intx_asserted_ = false;
   std::uint64_t posted_ = 0, interrupts_ = 0, dropped_ = 0;
+
+ public:
+  using saved =
+      saving::fields<&event_queues::owned_, &event_queues::of_type_, &event_queues::intx_asserted_,
+                     &event_queues::posted_, &event_queues::interrupts_, &event_queues::dropped_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"judge_", "a function, which the host sets"}};
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

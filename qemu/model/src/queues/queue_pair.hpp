@@ -18,6 +18,7 @@
 #include "queues/send_prefetch.hpp"
 #include "queues/send_window.hpp"
 #include "queues/work_request.hpp"
+#include "saving/fields.hpp"
 #include "tables/memory_regions.hpp"
 
 namespace freehca::model {
@@ -33,6 +34,12 @@ struct work_queue {
   /// The owner bit with which the entry at `counter` is hardware's: it changes each time round.
   bool hardware_owner(std::uint16_t counter) const { return (counter >> log_entries & 1) != 0; }
   std::uint64_t bytes() const { return std::uint64_t{1} << (log_entries + log_stride); }
+
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"present", "queue_pair decodes it from the context"},
+      {"first", "queue_pair decodes it from the context"},
+      {"log_entries", "queue_pair decodes it from the context"},
+      {"log_stride", "queue_pair decodes it from the context"}};
 };
 
 /// The send queue's execution.
@@ -74,6 +81,15 @@ struct send_side {
     if (doorbells + under_way < taken) doorbells = taken - under_way;
     if (doorbells > taken) doorbells = taken;
   }
+
+  using saved = saving::fields<
+      &send_side::counter, &send_side::window, &send_side::ssn, &send_side::rung,
+      &send_side::hears_at, &send_side::armed, &send_side::doorbells, &send_side::taken,
+      &send_side::covered, &send_side::looks, &send_side::scheduled, &send_side::waiting_rnr,
+      &send_side::held_up, &send_side::second_chance, &send_side::drain_event, &send_side::ahead,
+      &send_side::reads_ahead, &send_side::last_progress, &send_side::timer, &send_side::rnr_timer>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"ring", "queue_pair decodes it from the context"}};
 };
 
 /// Reads and atomics that wait for their turn because their requests came again, at most: more are
@@ -100,6 +116,14 @@ struct response {
   bool last = false;      ///< a refusal: the queue pair errs when it has left ...
   std::optional<layouts::event_type> event;      ///< ... with this event
   std::shared_ptr<const rule_book::reason> why;  ///< of the event
+
+  using saved =
+      saving::fields<saving::up_to(&response::what, kind::atomic), &response::psn, &response::msn,
+                     saving::up_to(&response::type, layouts::aeth_type::nak), &response::value,
+                     &response::original, &response::owner, &response::address, &response::rkey,
+                     &response::left, &response::begun, &response::repeated, &response::last,
+                     &response::event, &response::why>;
+  const char* broken_invariant() const;
 };
 
 /// A read or an atomic that was executed, in case the request comes again.
@@ -109,6 +133,12 @@ struct responder_resource {
   std::uint64_t address = 0;          ///< read
   std::uint32_t rkey = 0, bytes = 0;  ///< read
   std::uint64_t original = 0;         ///< atomic: the answer
+
+  using saved =
+      saving::fields<saving::any_value(&responder_resource::operation), &responder_resource::psn,
+                     &responder_resource::address, &responder_resource::rkey,
+                     &responder_resource::bytes, &responder_resource::original>;
+  const char* broken_invariant() const;
 };
 
 /// The receiving side: the message in progress and the answers to send.
@@ -130,6 +160,18 @@ struct receive_side {
   std::deque<response> responses;
   std::deque<responder_resource> executed;  ///< reads and atomics: the latest, in order
   bool scheduled = false;
+
+  using saved =
+      saving::fields<&receive_side::counter, &receive_side::posted, &receive_side::expected_psn,
+                     &receive_side::msn, saving::up_to(&receive_side::in_progress, message::skip),
+                     &receive_side::received, &receive_side::request, &receive_side::write_address,
+                     &receive_side::write_rkey, &receive_side::write_left, &receive_side::xrc_srqn,
+                     &receive_side::remote, &receive_side::nak_sent, &receive_side::closing,
+                     &receive_side::communication_established, &receive_side::responses,
+                     &receive_side::executed, &receive_side::scheduled>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"ring", "queue_pair decodes it from the context"}};
+  const char* broken_invariant() const;
 };
 
 /// A queue pair that is not in the reset state: its context, and the execution state that hardware
@@ -205,6 +247,50 @@ struct queue_pair {
   bool can_receive() const {
     return can_send() || state == layouts::qp_state::rtr || state == layouts::qp_state::sq_error;
   }
+
+ private:
+  /// The steps of refresh(). The places of the queues depend on on_ethernet.
+  void decode_fields();
+  void place_queues();
+
+ public:
+  using saved =
+      saving::fields<&queue_pair::qpn, &queue_pair::context, &queue_pair::dirty,
+                     &queue_pair::on_ethernet, &queue_pair::special, &queue_pair::special_port,
+                     &queue_pair::flushing, &queue_pair::flush_told, &queue_pair::migration_refused,
+                     &queue_pair::room_turn, &queue_pair::links, &queue_pair::counted,
+                     &queue_pair::sq, &queue_pair::rq>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"state", "decode_fields() decodes it"},
+      {"service", "decode_fields() decodes it"},
+      {"owner", "decode_fields() decodes it"},
+      {"buffer", "decode_fields() decodes it"},
+      {"way", "decode_fields() decodes it"},
+      {"alternate", "decode_fields() decodes it"},
+      {"mtu", "decode_fields() decodes it"},
+      {"message_bytes_max", "decode_fields() decodes it"},
+      {"send_cqn", "decode_fields() decodes it"},
+      {"receive_cqn", "decode_fields() decodes it"},
+      {"srqn", "decode_fields() decodes it"},
+      {"shared_receive", "decode_fields() decodes it"},
+      {"older", "queue_pairs saves the order of its list"},
+      {"newer", "queue_pairs saves the order of its list"}};
+  /// The link that on_ethernet tells of may be one that was replaced: queue_pairs has not applied
+  /// the change yet, or the queue pair is in error since.
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    transfer_members(archive, *this);
+    // A receive queue that makes no sense is given up (receive_queues), and the context still has
+    // it.
+    bool takes_receives = rq.ring.present;
+    transfer(archive, takes_receives);
+    if constexpr (Archive::loads) {
+      decode_fields();
+      place_queues();
+      rq.ring.present = rq.ring.present && takes_receives;
+    }
+  }
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

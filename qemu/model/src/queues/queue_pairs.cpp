@@ -5,8 +5,12 @@
 #include <utility>
 
 #include "basis/adapter_limits.hpp"
+#include "basis/capabilities.hpp"
 #include "queues/event_queues.hpp"
+#include "queues/qpn.hpp"
 #include "queues/uar_users.hpp"
+#include "saving/transfer.hpp"
+#include "saving/values.hpp"
 #include "tables/icm.hpp"
 
 namespace freehca::model {
@@ -207,7 +211,7 @@ unsigned queue_pairs::special_kind(std::uint32_t qpn, unsigned& port) const {
 
 std::optional<request_place> queue_pairs::send_under(std::uint32_t lkey) const {
   if (requests_held == 0) return std::nullopt;
-  for (const auto& [index, qp] : table_) {
+  for (const queue_pair* qp = oldest_; qp != nullptr; qp = qp->newer) {
     a_.account.charge(work_account::entry);
     for (const send_request& r : qp->sq.window.requests()) {
       if (!qp->can_send() || a_.account.slice_over()) break;
@@ -229,12 +233,73 @@ void queue_pairs::clear() {
     all->erase(all->begin());
     return true;
   });
+  forget_table();
+}
+
+void queue_pairs::forget_table() {
+  table_.clear();
   requests_held = 0;
   dirty_.clear();
   oldest_ = newest_ = nullptr;
   applying_ = false;
   bound_ = {};
   special_base_ = 0;
+}
+
+const char* queue_pairs::broken_ports(const queue_pair& qp) const {
+  const bool migrates = qp.migration() != path_migration::migrated;
+  if (qp.way.port > a_.how.ports) return "the adapter has no such port";
+  if (qp.alternate.port > a_.how.ports && (migrates || !qp.spreads()))
+    return "the adapter has no such port in the alternate path";
+  if (qp.on_ethernet && !may_be_ethernet(a_.how, qp.way.port))
+    return "the port is never one of Ethernet";
+  // Until a change of the link is applied, and in error, the link may be the one that was before.
+  const std::size_t link = qp.way.port - 1;
+  const bool current = qp.links[link] == a_.layers.changes()[link];
+  if (current && qp.state != qp_state::error && qp.on_ethernet != a_.layers.ethernet(qp.way.port))
+    return "the port is of the other kind";
+  return nullptr;
+}
+
+const char* queue_pairs::broken_invariant() const {
+  return special_base_ <= qpn_mask ? nullptr : "the number of a queue pair has 24 bits";
+}
+
+template <class Archive>
+void queue_pairs::transfer_all(Archive& archive) {
+  if constexpr (Archive::loads) forget_table();
+  saving::transfer_members(archive, *this);
+  archive.enter("table");
+  auto left = static_cast<std::uint32_t>(table_.size());
+  saving::transfer(archive, left);
+  if constexpr (Archive::loads) {
+    for (; left != 0 && archive.ok(); --left) {
+      auto made = std::make_unique<queue_pair>();
+      queue_pair& qp = *made;
+      saving::transfer(archive, qp);
+      if (!archive.ok()) break;
+      if (const char* broken = broken_ports(qp)) archive.refuse("%s", broken);
+      else if (!table_.try_emplace(qp.qpn, std::move(made)).second)
+        archive.refuse("a queue pair comes twice");
+      if (!archive.ok()) break;
+      append(qp);
+      requests_held += qp.sq.window.size();
+      for (std::size_t i = 0; i < bound_.size(); ++i)
+        if (qp.counted[i]) ++bound_[i];
+    }
+    if (!archive.ok()) forget_table();
+  } else {
+    for (queue_pair* qp = oldest_; qp != nullptr; qp = qp->newer) saving::transfer(archive, *qp);
+  }
+  archive.leave();
+}
+
+void queue_pairs::transfer_state(saving::writer& archive) {
+  transfer_all(archive);
+}
+
+void queue_pairs::transfer_state(saving::reader& archive) {
+  transfer_all(archive);
 }
 
 }  // namespace freehca::model

@@ -15,9 +15,15 @@
 
 #include "basis/adapter.hpp"
 #include "queues/queue_pair.hpp"
+#include "saving/fields.hpp"
 #include "tables/key_users.hpp"
 
 namespace freehca::model {
+
+namespace saving {
+class reader;
+class writer;
+}  // namespace saving
 
 /// The queue pairs that are not in the reset state. Their contexts stand in ICM: what execution
 /// changes is written back soon after, and before every command that shows it.
@@ -92,6 +98,11 @@ class queue_pairs final : private work_receiver {
   void unlink(queue_pair& qp);
   void stop_timers(queue_pair& qp);
   void discard(std::unique_ptr<queue_pair> qp);
+  template <class Archive>
+  void transfer_all(Archive& archive);
+  /// Whether a queue pair that was read fits the adapter's ports. Returns what does not.
+  const char* broken_ports(const queue_pair& qp) const;
+  void forget_table();
 
   enum work : std::uint8_t { write_contexts, follow_links };
   void run_item(work_item& what) override;
@@ -106,6 +117,22 @@ class queue_pairs final : private work_receiver {
   std::array<std::size_t, 2> bound_{};  ///< to the link of port 1, of port 2
   std::uint64_t epoch_ = 0;
   std::uint32_t special_base_ = 0;
+
+ public:
+  using saved = saving::fields<&queue_pairs::dirty_, &queue_pairs::applying_, &queue_pairs::epoch_,
+                               &queue_pairs::special_base_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"on_link_gone", "a function, which is set at construction"},
+      {"requests_held", "the requests of all queue pairs"},
+      {"work_", "fixed at construction"},
+      {"table_", "transfer_state() saves the queue pairs in the order of the list"},
+      {"oldest_", "transfer_state() saves the queue pairs in the order of the list"},
+      {"newest_", "transfer_state() saves the queue pairs in the order of the list"},
+      {"bound_", "the queue pairs that are counted as bound"}};
+  /// The layers of the ports (port_layers) are loaded before.
+  void transfer_state(saving::writer& archive);
+  void transfer_state(saving::reader& archive);
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

@@ -9,6 +9,7 @@
 #include <freehca/layouts/wqe.hpp>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -48,10 +49,22 @@ class send_prefetch {
     /// The block's number, counted as the queue's counter counts entries.
     std::uint32_t place = nothing;
     std::array<std::byte, block_bytes> bytes;
+
+    using saved = saving::fields<&block_held::place>;
+    static constexpr saving::unsaved_member unsaved[] = {
+        {"bytes", "transfer_state() saves those of a block that is held"}};
+    template <class Archive>
+    void transfer_state(Archive& archive) {
+      transfer_members(archive, *this);
+      if (place != nothing) transfer(archive, bytes);
+    }
   };
   block_held& slot(std::uint32_t place) { return slots_[place % blocks]; }
 
   std::array<block_held, blocks> slots_;
+
+ public:
+  using saved = saving::fields<&send_prefetch::slots_>;
 };
 
 }  // namespace freehca::model

@@ -248,6 +248,51 @@ const char* send_window::broken_invariant() const {
   return nullptr;
 }
 
+const char* send_window::broken_order() const {
+  if (next_psn_ > psn_mask || unacked_psn_ > psn_mask || sent_psn_ > psn_mask)
+    return "sequence numbers have 24 bits";
+  if (!reliable_ && responses_awaited_ != 0) return "only reliable queue pairs have responses";
+  bool some_wait = false, some_undone = false;
+  const send_request* last = nullptr;
+  for (const send_request& r : requests_) {
+    if (r.first_psn > psn_mask) return "sequence numbers have 24 bits";
+    if (r.psns == 0 || r.responses > r.psns) return "a message has a packet, and its responses";
+    if (r.started && r.is_local()) return "a request without packets has no numbers";
+    const bool begun = r.started || r.done;
+    if (begun && some_wait) return "no request is sent before the one before it";
+    if (r.done && some_undone) return "no request is done before the one before it";
+    if (!begun && (r.next_packet != 0 || r.responses != 0 || r.asked))
+      return "a request has its numbers before its first packet is sent";
+    some_wait = some_wait || !begun;
+    some_undone = some_undone || !r.done;
+    if (r.started) last = &r;
+  }
+  if (last != nullptr && end_of(*last) != next_psn_)
+    return "the next number follows those of the last message";
+  return nullptr;
+}
+
+const char* send_window::broken_progress() const {
+  const std::int32_t span = psn_distance(next_psn_, unacked_psn_);
+  if (span < 0 || span > static_cast<std::int32_t>(psn_span_most))
+    return "half of the circle of numbers stays unused";
+  std::uint64_t psns = 0;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    const send_request& r = requests_[i];
+    if (!r.started) continue;
+    // A single message can follow another that is acknowledged but for its last packet.
+    psns += r.psns;
+    if (psns >= 2 * psn_span_most) return "half of the circle of numbers stays unused";
+    if (r.asked && is_before(sent_psn_, end_of(r))) return "what was asked for was sent";
+    if (r.done) continue;
+    if (!is_before(unacked_psn_, end_of(r))) return "a message that is acknowledged is done";
+    if (r.expects_response() && r.responses == r.psns) return "a request that is answered is done";
+    if (i >= cursor_ && r.next_packet >= r.packets())
+      return "a request that has its turn has a packet to send";
+  }
+  return nullptr;
+}
+
 void send_window::check() const {
   assert(requests_.size() > checked_most || broken_invariant() == nullptr);
 }

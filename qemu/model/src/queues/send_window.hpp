@@ -10,6 +10,7 @@
 
 #include "link/psn.hpp"
 #include "queues/work_request.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -111,6 +112,12 @@ class send_window {
 
   /// Names an invariant that does not hold; null: all hold.
   const char* broken_invariant() const;
+  /// The same of what a load requires beyond that, so that broken_invariant() stays null whatever
+  /// the queue pair does next.
+  const char* broken_order() const;
+  /// The same of a reliable queue pair that can send.
+  const char* broken_progress() const;
+  bool is_reliable() const { return reliable_; }
 
  private:
   bool counts_as_awaited(const send_request& r) const {
@@ -131,6 +138,20 @@ class send_window {
   unsigned retries_left_ = 0, rnr_retries_left_ = 0;
   bool retry_started_ = false;
   bool reliable_ = false;
+
+ public:
+  using saved =
+      saving::fields<&send_window::requests_, &send_window::cursor_, &send_window::next_psn_,
+                     &send_window::unacked_psn_, &send_window::sent_psn_,
+                     &send_window::responses_awaited_, &send_window::response_psns_,
+                     &send_window::retries_left_, &send_window::rnr_retries_left_,
+                     &send_window::retry_started_, &send_window::reliable_>;
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    transfer_members(archive, *this);
+    if constexpr (Archive::loads)
+      if (const char* broken = broken_order()) archive.refuse("%s", broken);
+  }
 };
 
 }  // namespace freehca::model

@@ -33,6 +33,23 @@ shared_receive_queues::shared_receive_queues(adapter& a) : a_(a) {
   a.commands.on(opcode::arm_srq, [this](command& c) { return arm(c); });
 }
 
+void shared_receive_queues::queue::refresh() {
+  buffer.mtt_base = context.get<&srqc::mtt_base_addr>();
+  buffer.log_page_bytes = static_cast<unsigned>(context.get<&srqc::log_page_size>()) + 12;
+  buffer.page_offset = static_cast<std::uint32_t>(context.get<&srqc::page_offset>() * 64);
+  log_entries = static_cast<unsigned>(context.get<&srqc::log_srq_size>());
+  log_stride = static_cast<unsigned>(context.get<&srqc::log_srq_stride>()) + 4;
+  owner.pd = static_cast<std::uint32_t>(context.get<&srqc::pd>());
+  record = context.get<&srqc::db_rec_addr>();
+}
+
+const char* shared_receive_queues::broken_invariant() const {
+  // Events have so many bits for the number.
+  for (const auto& [srqn, q] : table_)
+    if (srqn > eqe_srq{}.srqn.mask()) return "the number of an SRQ has 24 bits";
+  return nullptr;
+}
+
 void shared_receive_queues::clear() {
   a_.work.discard(table_);
 }
@@ -71,13 +88,7 @@ command_status shared_receive_queues::software_to_hardware(command& c) {
             srqn);
   if (is.refused()) return is.status();
   q.context.set<&srqc::srqn>(srqn);
-  q.buffer.mtt_base = q.context.get<&srqc::mtt_base_addr>();
-  q.buffer.log_page_bytes = static_cast<unsigned>(q.context.get<&srqc::log_page_size>()) + 12;
-  q.buffer.page_offset = static_cast<std::uint32_t>(q.context.get<&srqc::page_offset>() * 64);
-  q.log_entries = static_cast<unsigned>(q.context.get<&srqc::log_srq_size>());
-  q.log_stride = static_cast<unsigned>(q.context.get<&srqc::log_srq_stride>()) + 4;
-  q.owner.pd = static_cast<std::uint32_t>(q.context.get<&srqc::pd>());
-  q.record = q.context.get<&srqc::db_rec_addr>();
+  q.refresh();
   q.context.set<&srqc::state>(srq_state::hardware);
   is.lent(store(srqn, q), "context of SRQ", srqn);
   if (is.refused()) return is.status();

@@ -11,6 +11,7 @@
 
 #include "basis/adapter.hpp"
 #include "queues/work_request.hpp"
+#include "saving/fields.hpp"
 #include "tables/memory_regions.hpp"
 
 namespace freehca::model {
@@ -48,16 +49,38 @@ class shared_receive_queues {
  private:
   struct queue {
     layouts::image<layouts::srqc> context;
+
+    // decoded from the context by refresh()
     queue_buffer buffer;
     unsigned log_entries = 0, log_stride = 4;
     data_owner owner;
     std::uint64_t record = 0;
+
     std::uint16_t head = 0;     ///< index of the next WQE to take
     std::uint16_t counter = 0;  ///< WQEs taken
     std::uint16_t posted = 0;   ///< the doorbell record when last read
     std::uint16_t limit = 0;    ///< 0: not armed
     unsigned users = 0;
     bool broken = false;
+
+    /// Decodes the context's fields into the members above.
+    void refresh();
+
+    using saved = saving::fields<&queue::context, &queue::head, &queue::counter, &queue::posted,
+                                 &queue::limit, &queue::users, &queue::broken>;
+    static constexpr saving::unsaved_member unsaved[] = {{"buffer", "refresh() decodes it"},
+                                                         {"log_entries", "refresh() decodes it"},
+                                                         {"log_stride", "refresh() decodes it"},
+                                                         {"owner", "refresh() decodes it"},
+                                                         {"record", "refresh() decodes it"}};
+    template <class Archive>
+    void transfer_state(Archive& archive) {
+      transfer_members(archive, *this);
+      if constexpr (Archive::loads) refresh();
+    }
+    const char* broken_invariant() const {
+      return head >> log_entries == 0 ? nullptr : "the next entry is one of the queue";
+    }
   };
 
   layouts::command_status software_to_hardware(command& c);
@@ -75,6 +98,10 @@ class shared_receive_queues {
 
   adapter& a_;
   std::unordered_map<std::uint32_t, queue> table_;
+
+ public:
+  using saved = saving::fields<&shared_receive_queues::table_>;
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

@@ -13,6 +13,7 @@
 
 #include "basis/rule_book.hpp"
 #include "queues/send_opcodes.hpp"
+#include "saving/fields.hpp"
 #include "tables/data_list.hpp"
 
 namespace freehca::model {
@@ -21,6 +22,8 @@ namespace freehca::model {
 struct failure {
   layouts::cqe_syndrome syndrome;
   std::uint8_t vendor = 0;
+
+  using saved = saving::fields<saving::any_value(&failure::syndrome), &failure::vendor>;
 };
 
 /// The failures that real cards were seen with keep their vendor byte (captures). For the others:
@@ -55,6 +58,9 @@ inline constexpr failure rnr_retry_exceeded{layouts::cqe_syndrome::rnr_retry_exc
 struct large_send {
   std::uint32_t mss = 0;
   std::vector<std::byte> header;
+
+  using saved = saving::fields<&large_send::mss, &large_send::header>;
+  const char* broken_invariant() const;
 };
 
 /// A WQE of a send queue, taken apart, and how far its execution has come.
@@ -121,6 +127,30 @@ struct send_request {
     const std::uint64_t n = (data.size() + large->mss - 1) / large->mss;
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, n));
   }
+
+  using saved =
+      saving::fields<&send_request::index, &send_request::blocks,
+                     saving::up_to(&send_request::opcode, layouts::wqe_opcode::config_cmd),
+                     &send_request::signaled, &send_request::solicited, &send_request::fence,
+                     &send_request::strong_order, &send_request::force_loopback,
+                     &send_request::no_error_completion, &send_request::ip_checksum,
+                     &send_request::l4_checksum, &send_request::bytes, &send_request::digest,
+                     &send_request::turn, &send_request::immediate, &send_request::remote_srqn,
+                     &send_request::rkey, &send_request::remote_address, &send_request::swap_add,
+                     &send_request::compare, &send_request::swap_mask, &send_request::compare_mask,
+                     &send_request::datagram, &send_request::mlx, &send_request::large,
+                     &send_request::binding, &send_request::registration, &send_request::data,
+                     &send_request::wrong, &send_request::why, &send_request::copied,
+                     &send_request::started, &send_request::asked, &send_request::done,
+                     &send_request::first_psn, &send_request::psns, &send_request::next_packet,
+                     &send_request::responses, &send_request::asked_from>;
+  static constexpr saving::unsaved_member unsaved[] = {{"row", "the row of the opcode"}};
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    transfer_members(archive, *this);
+    if constexpr (Archive::loads) row = send_opcode_of(opcode);
+  }
+  const char* broken_invariant() const;
 };
 
 /// A WQE of a receive queue or a shared receive queue, taken.
@@ -130,6 +160,11 @@ struct receive_request {
   std::uint32_t srqn = 0;
   data_list data;
   data_owner owner;  ///< the queue pair's domain, or the shared queue's
+
+  using saved =
+      saving::fields<&receive_request::index, &receive_request::shared, &receive_request::srqn,
+                     &receive_request::data, &receive_request::owner>;
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model

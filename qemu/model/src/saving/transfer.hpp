@@ -287,6 +287,12 @@ void transfer_fields(Archive& archive, Class& of, fields<rows...>) {
 
 }  // namespace detail
 
+/// The members of the table of a class whose transfer_state() has more to do.
+template <class Archive, class Class>
+void transfer_members(Archive& archive, Class& of) {
+  detail::transfer_fields(archive, of, typename Class::saved{});
+}
+
 /// Writes `value`, or reads it.
 template <class Archive, class Value>
 void transfer(Archive& archive, Value& value) {

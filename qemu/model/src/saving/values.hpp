@@ -4,6 +4,7 @@
 // The greatest values of enumerations that are declared in public headers and in layouts.
 #pragma once
 
+#include <freehca/layouts/eqe.hpp>
 #include <freehca/layouts/qpc.hpp>
 #include <freehca/model/command_fault.hpp>
 #include <freehca/model/options.hpp>
@@ -21,6 +22,9 @@ template <>
 inline constexpr auto greatest<link_layer> = link_layer::ethernet;
 template <>
 inline constexpr auto greatest<layouts::roce_mode> = layouts::roce_mode::v2;
+/// Events of unknown types are not delivered.
+template <>
+inline constexpr auto greatest<layouts::event_type> = layouts::event_type::none;
 
 template <>
 inline constexpr auto fields_of<command_verdict> =

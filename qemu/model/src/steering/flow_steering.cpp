@@ -163,7 +163,7 @@ command_status flow_steering::set_range(command& c) {
 
 template <class Archive>
 void flow_steering::transfer_members(Archive& archive) {
-  saving::detail::transfer_fields(archive, *this, saved{});
+  saving::transfer_members(archive, *this);
   std::map<std::uint64_t, flow_rule> numbered;
   if constexpr (!Archive::loads)
     for (const auto& [number, at] : places_)

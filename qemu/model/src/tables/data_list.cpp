@@ -7,6 +7,23 @@
 
 namespace freehca::model {
 
+namespace {
+
+/// What the longest WQEs hold: a send has 63 units, a receive 2048 bytes.
+constexpr std::size_t segments_most = 128, inline_bytes_most = 1024;
+
+}  // namespace
+
+const char* data_list::broken_invariant() const {
+  if (segments_.size() > segments_most || inline_bytes_.size() > inline_bytes_most)
+    return "no WQE has so many segments or inline bytes";
+  const std::size_t held = inline_bytes_.size();
+  for (const segment& s : segments_)
+    if (s.is_inline && (s.address > held || s.bytes > held - s.address))
+      return "an inline segment is within the inline bytes";
+  return nullptr;
+}
+
 void data_list::add(std::uint32_t bytes, std::uint32_t lkey, std::uint64_t address) {
   if (bytes == 0) return;
   segments_.append({bytes, lkey, address, false});

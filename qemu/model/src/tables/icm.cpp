@@ -99,6 +99,18 @@ icm::icm(adapter& a) : a_(a) {
       });
 }
 
+const char* icm::broken_invariant() const {
+  const std::uint64_t pages = a_.limits().icm_bytes >> page_shift;
+  std::uint64_t end = 0;
+  for (const auto& [first, e] : extents_) {
+    if (first < end) return "no page of context memory is lent twice";
+    if (e.pages == 0 || first >= pages || e.pages > pages - first)
+      return "an extent has pages of context memory";
+    end = first + e.pages;
+  }
+  return nullptr;
+}
+
 icm::extents::const_iterator icm::containing(std::uint64_t page) const {
   const auto has_page = [&](extents::const_iterator e) {
     return page - e->first < e->second.pages;  // a page before the first wraps, and is above

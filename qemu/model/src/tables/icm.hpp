@@ -12,6 +12,7 @@
 #include <freehca/layouts/layout.hpp>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 
@@ -72,6 +73,8 @@ class icm {
   /// `pages` pages of ICM, contiguous on the bus from `bus` on.
   struct extent {
     std::uint64_t pages, bus;
+
+    using saved = saving::fields<&extent::pages, &extent::bus>;
   };
   using extents = std::map<std::uint64_t, extent>;  // by ICM page number
 
@@ -90,6 +93,22 @@ class icm {
   /// when extents_ changes.
   mutable std::array<extents::const_iterator, 8> found_;
   std::uint64_t pages_mapped_ = 0;
+
+ public:
+  using saved = saving::fields<&icm::extents_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"found_", "a cache of look-ups, which is filled again"},
+      {"pages_mapped_", "the pages of all extents"}};
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    transfer_members(archive, *this);
+    if constexpr (Archive::loads) {
+      forget_found();
+      pages_mapped_ = 0;
+      for (const auto& [first, e] : extents_) pages_mapped_ += e.pages;
+    }
+  }
+  const char* broken_invariant() const;
 };
 
 /// What the adapter leaves in memory that it is lent: drivers report this pattern in entries that

@@ -10,6 +10,7 @@
 #include <freehca/layouts/wqe.hpp>
 
 #include "basis/adapter.hpp"
+#include "saving/fields.hpp"
 #include "tables/tpt_cache.hpp"
 
 namespace freehca::model {
@@ -68,6 +69,9 @@ struct data_owner {
   std::uint32_t pd = 0;
   bool reserved_key_allowed = false;
   std::uint32_t qpn = 0;
+
+  using saved =
+      saving::fields<&data_owner::pd, &data_owner::reserved_key_allowed, &data_owner::qpn>;
 };
 
 /// A queue's buffer: pages found through MTTs from `mtt_base` (byte address within the MTT table,
@@ -187,6 +191,14 @@ class memory_regions {
   std::uint64_t binds_ = 0, fast_registrations_ = 0, local_invalidations_ = 0,
                 remote_invalidations_ = 0;
   std::vector<run> runs_;  ///< of the access at hand; kept to spare the allocation
+
+ public:
+  using saved =
+      saving::fields<&memory_regions::tpt_, &memory_regions::binds_,
+                     &memory_regions::fast_registrations_, &memory_regions::local_invalidations_,
+                     &memory_regions::remote_invalidations_>;
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"runs_", "each access fills it before it is read"}};
 };
 
 }  // namespace freehca::model

@@ -13,7 +13,7 @@ bool tpt_cache::read(icm& from, std::uint32_t key, std::uint64_t at, void* to, s
   auto* p = static_cast<std::byte*>(to);
   while (bytes != 0) {
     const std::uint64_t begin = at / line_bytes * line_bytes;
-    line& l = lines_[(begin / line_bytes + key) % lines];
+    line& l = lines_[place_of(key, begin)];
     if (l.epoch != epoch_ || l.at != begin || l.key != key) {
       l.epoch = 0;
       if (!from.read(begin, l.bytes.data(), line_bytes)) return false;

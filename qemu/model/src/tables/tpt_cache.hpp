@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "saving/fields.hpp"
+
 namespace freehca::model {
 
 class icm;
@@ -29,9 +31,53 @@ class tpt_cache {
     std::uint64_t at = 0, epoch = 0;
     std::uint32_t key = 0;
     std::array<std::byte, line_bytes> bytes;
+
+    static constexpr saving::unsaved_member unsaved[] = {
+        {"at", "kept_line has it"},
+        {"epoch", "kept_line is of the epoch at hand"},
+        {"key", "kept_line has it"},
+        {"bytes", "kept_line has them"}};
   };
+  /// A line of the epoch, as a stream has it.
+  struct kept_line {
+    std::uint64_t at = 0;
+    std::uint32_t key = 0;
+    std::array<std::byte, line_bytes> bytes{};
+
+    using saved = saving::fields<&kept_line::at, &kept_line::key, &kept_line::bytes>;
+  };
+  /// Where the line of that key at `at` is kept.
+  static std::size_t place_of(std::uint32_t key, std::uint64_t at) {
+    return (at / line_bytes + key) % lines;
+  }
+
   std::uint64_t epoch_ = 1;
   std::vector<line> lines_{lines};
+
+ public:
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"epoch_", "it is compared with the epochs of the lines alone"},
+      {"lines_", "transfer_state() saves those of the epoch"}};
+  /// The cache is saved: what it holds decides which accesses read the tables again, and what they
+  /// cost.
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    std::vector<kept_line> kept;
+    for (const line& l : lines_)
+      if (l.epoch == epoch_) kept.push_back({l.at, l.key, l.bytes});
+    transfer(archive, kept);
+    if constexpr (Archive::loads) {
+      lines_.assign(lines, {});
+      epoch_ = 1;
+      for (const kept_line& k : kept) {
+        line& l = lines_[place_of(k.key, k.at)];
+        l.at = k.at;
+        l.key = k.key;
+        l.epoch = epoch_;
+        l.bytes = k.bytes;
+      }
+    }
+  }
 };
 
 }  // namespace freehca::model

@@ -107,7 +107,7 @@ template <class Archive>
 void group_delivery::transfer_members(Archive& archive) {
   if constexpr (Archive::loads)
     for (const auto& waiting : waiting_) a_.work.taken_up(waiting.size());
-  saving::detail::transfer_fields(archive, *this, saved{});
+  saving::transfer_members(archive, *this);
   if constexpr (Archive::loads)
     for (const auto& waiting : waiting_)
       for (std::size_t n = waiting.size(); n != 0; --n) a_.work.set_aside();

@@ -53,6 +53,7 @@ class send_engine final : private work_receiver {
   void kick(queue_pair& qp);
 
   void judge(request_judge by) { judge_ = std::move(by); }
+  bool is_judged() const { return bool{judge_}; }
 
   /// The queue leaves the states in which it works: is there an entry whose doorbell never came?
   void check_unrung(const queue_pair& qp);

@@ -138,6 +138,9 @@ std::optional<request_place> transport::send_under(std::uint32_t lkey) const {
 void transport::judge(request_judge by) {
   parts_->sends.judge(std::move(by));
 }
+bool transport::is_judged() const {
+  return parts_->sends.is_judged();
+}
 
 void transport::clear() {
   parts_->clear();

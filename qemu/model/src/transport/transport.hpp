@@ -59,6 +59,7 @@ class transport final : public packet_receiver, public key_users {
   std::uint32_t special_qp(unsigned port, unsigned qp) const override;
   std::optional<request_place> send_under(std::uint32_t lkey) const override;
   void judge(request_judge by);
+  bool is_judged() const;
   void clear();
 
   void transfer_state(saving::writer& to);

@@ -63,15 +63,15 @@ struct transport::parts {
   qp_commands commands;
 
   using saved =
-      saving::fields<&parts::counters, &parts::pairs, &parts::shared, &parts::receives,
-                     &parts::blueflames, &parts::steering, &parts::errors, &parts::watch,
-                     &parts::sender, &parts::replies, &parts::requests, &parts::datagrams,
-                     &parts::received_frames, &parts::sends, &parts::looks, &parts::deliveries>;
+      saving::fields<&parts::counters, &parts::pairs, &parts::shared, &parts::blueflames,
+                     &parts::steering, &parts::errors, &parts::watch, &parts::sender,
+                     &parts::replies, &parts::requests, &parts::datagrams, &parts::received_frames,
+                     &parts::sends, &parts::looks, &parts::deliveries>;
   static constexpr saving::unsaved_member unsaved[] = {
-      {"drops", "it has no state"},     {"completions", "it has no state"},
-      {"migration", "it has no state"}, {"responses", "it has no state"},
-      {"frames", "it has no state"},    {"arrivals", "it has no state"},
-      {"commands", "it has no state"}};
+      {"receives", "it has no state"},    {"drops", "it has no state"},
+      {"completions", "it has no state"}, {"migration", "it has no state"},
+      {"responses", "it has no state"},   {"frames", "it has no state"},
+      {"arrivals", "it has no state"},    {"commands", "it has no state"}};
 };
 
 }  // namespace freehca::model

@@ -7,11 +7,11 @@
 namespace freehca::model {
 
 void transport::transfer_state(saving::writer& to) {
-  saving::detail::transfer_fields(to, *this, saved{});
+  saving::transfer_members(to, *this);
 }
 
 void transport::transfer_state(saving::reader& from) {
-  saving::detail::transfer_fields(from, *this, saved{});
+  saving::transfer_members(from, *this);
 }
 
 }  // namespace freehca::model

@@ -56,7 +56,7 @@ void uar_looks::look_at_send_queue(std::uint32_t qpn) {
 
 template <class Archive>
 void uar_looks::transfer_members(Archive& archive) {
-  saving::detail::transfer_fields(archive, *this, saved{});
+  saving::transfer_members(archive, *this);
   const auto transfer_place = [&archive](place& where) {
     auto number = static_cast<std::uint8_t>(where.second);
     transfer(archive, where.first);
