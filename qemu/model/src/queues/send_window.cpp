@@ -280,7 +280,7 @@ const char* send_window::broken_progress() const {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     const send_request& r = requests_[i];
     if (!r.started) continue;
-    // A single message can follow another that is acknowledged but for its last packet.
+    // The oldest message may be acknowledged but for its last packet. As many numbers follow it.
     psns += r.psns;
     if (psns >= 2 * psn_span_most) return "half of the circle of numbers stays unused";
     if (r.asked && is_before(sent_psn_, end_of(r))) return "what was asked for was sent";
