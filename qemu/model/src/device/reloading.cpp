@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/parts.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 struct {
   std::uint32_t one_of = 0;
   std::uint64_t drawn = 0;
-  std::uint64_t reloads = 0;
+  device::reload_counts counts;
 } plan;
 
 bool is_drawn() {
@@ -29,24 +30,23 @@ void device::reload_at_one_of(std::uint32_t calls, std::uint64_t seed) {
   plan.one_of = calls;
   plan.drawn = seed;
 }
-std::uint64_t device::reloads() {
-  return plan.reloads;
+device::reload_counts device::reloads() {
+  return plan.counts;
 }
 
 device::parts& device::entered() {
   if (plan.one_of == 0 || parts_->calls != 0 || !is_drawn()) return *parts_;
   if (!parts_->obstacle_to_saving().empty()) return *parts_;
   const std::vector<std::byte> state = parts_->save();
-  environment& surroundings = parts_->surroundings;
-  const options how = parts_->how;
-  parts_.reset();
-  parts_ = std::make_unique<parts>(surroundings, how);
+  auto replacement = std::make_unique<parts>(parts_->surroundings, parts_->how);
   std::string why;
-  if (!parts_->load(state, why)) {
+  if (replacement->load(state, why)) {
+    parts_ = std::move(replacement);
+    ++plan.counts.done;
+  } else {
     std::fprintf(stderr, "the state of a device is refused: %s\n", why.c_str());
-    std::abort();
+    ++plan.counts.refused;
   }
-  ++plan.reloads;
   return *parts_;
 }
 

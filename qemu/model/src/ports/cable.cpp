@@ -310,15 +310,13 @@ void cable::drop_waiting() {
 }
 
 const char* cable::broken_invariant() const {
+  // The link packet that tells of the end of the signal waits behind other packets.
   const auto waits = [](const std::vector<std::byte>& bytes) {
-    return is_packet_length(bytes.size());
+    return bytes.size() == link_packet::bytes || is_packet_length(bytes.size());
   };
-  const auto management_waits = [&waits](const std::vector<std::byte>& bytes) {
-    return bytes.size() == link_packet::bytes || waits(bytes);
-  };
-  if (!held_back_.empty() && !waits(held_back_)) return "no packet of that length is held back";
-  return std::ranges::all_of(waiting_, waits) &&
-                 std::ranges::all_of(waiting_management_, management_waits)
+  if (!held_back_.empty() && !is_packet_length(held_back_.size()))
+    return "no packet of that length is held back";
+  return std::ranges::all_of(waiting_, waits) && std::ranges::all_of(waiting_management_, waits)
              ? nullptr
              : "no packet of that length waits for the cable";
 }

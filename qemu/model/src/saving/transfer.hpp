@@ -67,6 +67,14 @@ inline constexpr bool is_bitset = false;
 template <std::size_t count>
 inline constexpr bool is_bitset<std::bitset<count>> = true;
 
+/// Its memory is its stream.
+template <class Type>
+inline constexpr bool is_array_of_words = false;
+template <class Word, std::size_t count>
+inline constexpr bool is_array_of_words<std::array<Word, count>> =
+    std::endian::native == std::endian::little&& std::is_integral_v<Word> &&
+    !std::is_same_v<Word, bool>;
+
 template <class Type>
 concept sequence = is_a<std::vector, Type> || is_a<std::deque, Type> || is_a<std::list, Type>;
 template <class Type>
@@ -315,6 +323,8 @@ void transfer(Archive& archive, Value& value) {
     transfer_number(archive, value);
   } else if constexpr (is_image<Value>) {
     archive.bytes(value.data(), value.size());
+  } else if constexpr (is_array_of_words<Value>) {
+    archive.bytes(value.data(), sizeof value);
   } else if constexpr (is_array<Value>) {
     for (auto& element : value) transfer(archive, element);
   } else if constexpr (is_bitset<Value>) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +25,10 @@ class writer {
   explicit writer(purpose what = purpose::load) : purpose_(what) {}
 
   void bytes(const void* from, std::size_t count) {
-    const auto* first = static_cast<const std::byte*>(from);
-    written_.insert(written_.end(), first, first + count);
+    if (count == 0) return;
+    const std::size_t at = written_.size();
+    written_.resize(at + count);
+    std::memcpy(written_.data() + at, from, count);
   }
   bool for_digest() const { return purpose_ == purpose::digest; }
   const std::vector<std::byte>& written() const { return written_; }
