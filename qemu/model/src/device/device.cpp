@@ -225,6 +225,7 @@ void device::judge_requests(request_judge judge) {
 }
 
 adapter& device::inside() {
+  parts_->looked_into = true;
   return parts_->all;
 }
 

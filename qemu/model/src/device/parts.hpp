@@ -175,7 +175,8 @@ struct device::parts {
   }
   bool in_reset() { return dead_until != 0 && clock.now() < dead_until; }
 
-  unsigned calls = 0;  ///< that last
+  unsigned calls = 0;        ///< that last
+  bool looked_into = false;  ///< inside() was called, so somebody may hold a reference
   std::uint64_t dead_until = 0;
   bool failed = false;  ///< after a catastrophic error: nothing works until a reset
 };

@@ -35,7 +35,7 @@ device::reload_counts device::reloads() {
 }
 
 device::parts& device::entered() {
-  if (plan.one_of == 0 || parts_->calls != 0 || !is_drawn()) return *parts_;
+  if (plan.one_of == 0 || parts_->calls != 0 || parts_->looked_into || !is_drawn()) return *parts_;
   if (!parts_->obstacle_to_saving().empty()) return *parts_;
   const std::vector<std::byte> state = parts_->save();
   auto replacement = std::make_unique<parts>(parts_->surroundings, parts_->how);
