@@ -86,7 +86,7 @@ class hostile_guest : public model::test::transport_fixture {
   };
   void lay_cable();
   void make_shared_queue(const test_qp& qp);
-  bool offered(model::capability c) const { return offers(hca->inside().how, c); }
+  bool offered(model::capability c) const { return offers(hca->how(), c); }
   /// The far end sees a packet.
   virtual const model::link_codec& far_codec() const {
     return hca->inside().links->codec(cabled_port);

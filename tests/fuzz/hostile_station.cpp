@@ -49,8 +49,9 @@ hostile_station::hostile_station(const model::options& how, model::test::steerin
       roce_v2_(offered(capability::roce_v2)),
       spreads_(offered(capability::receive_side_scaling)),
       own_mac_(how.mac),
+      far_options_(how),
       far_clock_(*host),
-      far_rules_(*host, far_clock_, hca->inside().how),
+      far_rules_(*host, far_clock_, far_options_),
       far_codec_(far_rules_, far_, far_buffers_) {
   host->on_wire = [this](unsigned port, std::vector<std::byte>& bytes) {
     if (port == cabled_port) seen(bytes);
@@ -141,7 +142,7 @@ void hostile_station::make_rings() {
   for (unsigned i = 0; i < sizeof hash_key; ++i) hash_key[i] = pattern(i, 3);
   rss.set<&r::log_size>(2).set<&r::base_qpn>(first_ring).set<&r::default_qpn>(first_ring);
   // Each kind of hash on some adapters.
-  rss.set<&r::hash>(hca->inside().how.kind == model::variant::connectx3
+  rss.set<&r::hash>(hca->how().kind == model::variant::connectx3
                         ? layouts::rss_hash::exclusive_or
                         : layouts::rss_hash::toeplitz);
   rss.set<&r::ipv4>(true).set<&r::ipv6>(true);

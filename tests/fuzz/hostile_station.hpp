@@ -97,6 +97,7 @@ class hostile_station final : public hostile_guest {
   std::uint64_t own_mac_;
   test_qp rings_[4], spreader_;
   far_addresses far_;
+  const model::options far_options_;
   model::adapter_clock far_clock_;
   model::rule_book far_rules_;
   model::packet_buffers far_buffers_;

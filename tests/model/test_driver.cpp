@@ -45,7 +45,7 @@ test_driver::test_driver(test_host& h, device& d)
       hca(d),
       input(h.allocate()),
       output(h.allocate()),
-      windows(offers(d.inside().how, capability::memory_windows)) {
+      windows(offers(d.how(), capability::memory_windows)) {
   h.attach(d);
   if (auto judge = asked_for<command_judge>("FREEHCA_FAULT_COMMAND", parse_command_fault))
     d.judge_commands(std::move(judge));

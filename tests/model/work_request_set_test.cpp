@@ -28,7 +28,7 @@ constexpr service_name services[] = {{qp_service::rc, "RC"},
 class work_request_set : public transport_fixture {
  protected:
   bool offered(qp_service service) const {
-    const options& how = hca->inside().how;
+    const options& how = hca->how();
     return (service != qp_service::uc || offers(how, capability::unreliable_connection)) &&
            (service != qp_service::xrc || offers(how, capability::extended_reliable_connection));
   }

@@ -164,6 +164,8 @@ class device {
   void set_strict(bool strict);
   void set_rules_off(const rule_set& rules);
 
+  /// The options as they are now. Lent until the next call.
+  const options& how() const;
   /// The adapter's parts, for tests that look at one alone.
   adapter& inside();
 
