@@ -306,10 +306,28 @@ std::uint64_t hostile_guest::trace() const {
   digest all = steps;
   model::counter c{};
   for (std::size_t i = 0; hca->counter_at(i, c); ++i) all.add(c.value);
+  add_what_the_host_has(all);
+  return all.value();
+}
+
+std::uint64_t hostile_guest::outcome() const {
+  digest all = steps;
+  model::counter c{};
+  const auto is_account = [&c] {
+    return std::string_view(c.name).starts_with("turns") ||
+           std::string_view(c.name).starts_with("work_units");
+  };
+  for (std::size_t i = 0; hca->counter_at(i, c); ++i)
+    if (!is_account()) all.add(c.value);
+  add_what_the_host_has(all);
+  all.add(hca->state_digest());
+  return all.value();
+}
+
+void hostile_guest::add_what_the_host_has(digest& all) const {
   for (const unsigned message : host->messages) all.add(message);
   for (const std::string& complaint : host->complaints) all.add(complaint);
   all.add(host->at(model::test::test_host::base), host_memory);
-  return all.value();
 }
 
 }  // namespace freehca::fuzz

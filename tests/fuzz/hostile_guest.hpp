@@ -32,6 +32,8 @@ class hostile_guest : public model::test::transport_fixture {
   void expect_working_after_reset();
   /// Of all that was done since it was made, and of what stands in the host's memory.
   std::uint64_t trace() const;
+  /// The same without the adapter's account of its work, and with the digest of its state.
+  std::uint64_t outcome() const;
 
  protected:
   using test_qp = model::test::test_qp;
@@ -51,6 +53,7 @@ class hostile_guest : public model::test::transport_fixture {
 
   virtual void act();
   void note_step();
+  void add_what_the_host_has(digest& all) const;
   /// In all, no more than an input needs: adapters with work to look at are looked at all the
   /// while.
   void let_pass(std::uint64_t nanoseconds);

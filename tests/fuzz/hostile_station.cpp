@@ -142,9 +142,8 @@ void hostile_station::make_rings() {
   for (unsigned i = 0; i < sizeof hash_key; ++i) hash_key[i] = pattern(i, 3);
   rss.set<&r::log_size>(2).set<&r::base_qpn>(first_ring).set<&r::default_qpn>(first_ring);
   // Each kind of hash on some adapters.
-  rss.set<&r::hash>(hca->how().kind == model::variant::connectx3
-                        ? layouts::rss_hash::exclusive_or
-                        : layouts::rss_hash::toeplitz);
+  rss.set<&r::hash>(hca->how().kind == model::variant::connectx3 ? layouts::rss_hash::exclusive_or
+                                                                 : layouts::rss_hash::toeplitz);
   rss.set<&r::ipv4>(true).set<&r::ipv6>(true);
   rss.set<&r::tcp_ipv4>(true).set<&r::tcp_ipv6>(true).set<&r::udp_ipv4>(true);
   rss.set<&r::base_qpn_udp>(first_ring).set_bytes<&r::key>(hash_key);

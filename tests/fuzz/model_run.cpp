@@ -3,6 +3,7 @@
 #include <iterator>
 #include <memory>
 
+#include "digest.hpp"
 #include "hostile_station.hpp"
 #include "run.hpp"
 
@@ -117,6 +118,18 @@ start start_of(input& from) {
 }
 
 void print_reach() {}
+
+std::uint64_t outcome(const std::uint8_t* data, std::size_t bytes) {
+  input from(data, bytes);
+  const auto guest = make_guest(start_of(from).state);
+  guest->act(from, 200);
+  const std::uint64_t before_reset = guest->outcome();
+  guest->expect_order_after_reset();
+  digest both;
+  both.add(before_reset);
+  both.add(guest->outcome());
+  return both.value();
+}
 
 std::unique_ptr<target> make_target(std::uint32_t state) {
   testing::FLAGS_gtest_break_on_failure = true;  // an expectation that fails is a finding

@@ -42,6 +42,10 @@ std::unique_ptr<target> make_target(std::uint32_t state);
 /// Prints what the runs of this process have met, one thing a line, if the target records it.
 void print_reach();
 
+/// Of the model: one input on a new machine; gives a digest of what it led to, which is the same
+/// whether the machine's state was saved and loaded on the way or not.
+std::uint64_t outcome(const std::uint8_t* data, std::size_t bytes);
+
 /// One input on a new machine, checked thoroughly; gives its trace.
 std::uint64_t run(const std::uint8_t* data, std::size_t bytes);
 

@@ -91,7 +91,7 @@ void device::uar_pages(void (*out)(const uar_page&, void* context), void* contex
 
 void device::on_timer() {
   const recorded_call c(parts_->recording.get(), "timer", nothing);
-  const parts::call now(entered());
+  const parts::call now(entered(entry::timer));
   parts_->work.run_due();
 }
 

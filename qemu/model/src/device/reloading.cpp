@@ -34,7 +34,7 @@ device::reload_counts device::reloads() {
   return plan.counts;
 }
 
-device::parts& device::entered() {
+device::parts& device::entered(entry by) {
   if (plan.one_of == 0 || parts_->calls != 0 || parts_->looked_into || !is_drawn()) return *parts_;
   if (!parts_->obstacle_to_saving().empty()) return *parts_;
   const std::vector<std::byte> state = parts_->save();
@@ -43,6 +43,8 @@ device::parts& device::entered() {
   if (replacement->load(state, why)) {
     parts_ = std::move(replacement);
     ++plan.counts.done;
+    // The load has armed the timer, whose call this is.
+    if (by == entry::timer) parts_->surroundings.arm_timer(environment::never);
   } else {
     std::fprintf(stderr, "the state of a device is refused: %s\n", why.c_str());
     ++plan.counts.refused;

@@ -181,8 +181,9 @@ class device {
 
  private:
   struct parts;
+  enum class entry : unsigned char { any, timer };
   /// The parts, for a call that begins now.
-  parts& entered();
+  parts& entered(entry by = entry::any);
   std::unique_ptr<parts> parts_;
 };
 
