@@ -4,9 +4,11 @@
 // What holds for each recording in the tree: it is whole, the layout tables lose nothing of it, and
 // the model of today answers as the recorded one did.
 #include <algorithm>
+#include <random>
 
 #include <gtest/gtest.h>
 
+#include <freehca/model/device.hpp>
 #include <freehca/recording/compare.hpp>
 #include <freehca/recording/replay.hpp>
 
@@ -88,6 +90,23 @@ TEST_P(recorded, the_model_answers_as_it_did) {
     EXPECT_EQ(found.count, 0u) << lines(found.text);
     EXPECT_GT(found.compared, GetParam().commands);
   }
+}
+
+// The adapter's state is saved and loaded into new parts at drawn calls.
+TEST_P(recorded, ends_alike_with_reloads_of_the_state) {
+  using model::device;
+  const recording::replay_digests wanted = recording::digests_of_replay(of.whole());
+  const device::reload_counts before = device::reloads();
+  std::random_device drawn;
+  for (const std::uint32_t one_of : {2000u, 100u, 20u}) {
+    const std::uint64_t seed = drawn();
+    device::reload_at_one_of(one_of, seed);
+    const recording::replay_digests found = recording::digests_of_replay(of.whole());
+    device::reload_at_one_of(0, 0);
+    EXPECT_EQ(found, wanted) << "a reload at one of " << one_of << " calls, drawn by " << seed;
+  }
+  EXPECT_GT(device::reloads().done, before.done + 100);
+  EXPECT_EQ(device::reloads().refused, before.refused);
 }
 
 // An adapter with shorter turns cuts MAP_FA, which overwrites megabytes, between other calls.

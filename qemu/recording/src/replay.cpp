@@ -78,6 +78,8 @@ class host final : public model::environment {
 
   std::vector<std::string> remarks;
   std::string recorded;  ///< what the model recorded
+  /// Of everything that the adapter did to the host, in order.
+  std::uint64_t effects = 0xcbf29ce484222325;  // FNV-1a
 
   bool dma_read(std::uint64_t address, void* to, std::size_t bytes) override {
     if (is_refused(address, bytes)) return false;
@@ -92,17 +94,21 @@ class host final : public model::environment {
   bool dma_write(std::uint64_t address, const void* from, std::size_t bytes) override {
     if (is_refused(address, bytes)) return false;
     memory_.put(address, static_cast<const std::byte*>(from), bytes);
+    note(effect::write, address);
+    note(from, bytes);
     return true;
   }
   bool bus_master() override { return master_; }
   bool msix_enabled() override { return msix_; }
-  void msix(unsigned) override {}
-  void intx(bool) override {}
+  void msix(unsigned vector) override { note(effect::message, vector); }
+  void intx(bool asserted) override { note(effect::level, asserted); }
   std::uint64_t now() override { return clock_; }
   void arm_timer(std::uint64_t) override {}
   void wipe_configuration_space() override { master_ = msix_ = false; }
   /// A cable that was full is full again, at the same packet or frame of this call.
-  bool link_send(unsigned, const std::byte*, std::size_t) override {
+  bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
+    note(effect::send, port);
+    note(from, bytes);
     if (sends_refused_.empty()) return true;
     const bool refused = sends_refused_.front();
     sends_refused_.pop_front();
@@ -115,6 +121,15 @@ class host final : public model::environment {
   }
 
  private:
+  enum class effect : std::uint64_t { write, message, level, send };
+  void note(effect what, std::uint64_t where) {
+    const std::uint64_t both[] = {static_cast<std::uint64_t>(what), where};
+    note(both, sizeof both);
+  }
+  void note(const void* from, std::size_t bytes) {
+    const auto* p = static_cast<const std::uint8_t*>(from);
+    for (std::size_t i = 0; i < bytes; ++i) effects = (effects ^ p[i]) * 0x100000001b3;
+  }
   static std::string hex(std::uint64_t n) {
     std::ostringstream text;
     text << "0x" << std::hex << n;
@@ -197,35 +212,49 @@ bool make(model::device& to, const record& r) {
   return true;
 }
 
-}  // namespace
-
-replay_result replay(const recording& from) {
-  host surroundings(from);
+/// Makes all calls. `end(adapter)` comes before the adapter is destroyed.
+template <class End>
+void make_calls(const recording& from, const model::options& how, host& surroundings, End end) {
   const std::vector<record>& records = from.records;
   const auto next_call = [&](std::size_t i) {
     while (i < records.size() && records[i].kind != record_kind::call) ++i;
     return i;
   };
-  {
-    model::options how = from.how;
-    how.record = true;
-    how.record_label = from.label;
-    std::size_t i = next_call(0);
-    surroundings.take(0, i);
-    model::device adapter(surroundings, how);
-    while (i < records.size()) {
-      const std::size_t next = next_call(i + 1);
-      surroundings.take(i, next);
-      if (!make(adapter, records[i])) {
-        surroundings.remark("line " + std::to_string(records[i].line) + ": the call \"" +
-                            records[i].name + "\" cannot be made again: the replay ends before it");
-        break;
-      }
-      i = next;
+  std::size_t i = next_call(0);
+  surroundings.take(0, i);
+  model::device adapter(surroundings, how);
+  while (i < records.size()) {
+    const std::size_t next = next_call(i + 1);
+    surroundings.take(i, next);
+    if (!make(adapter, records[i])) {
+      surroundings.remark("line " + std::to_string(records[i].line) + ": the call \"" +
+                          records[i].name + "\" cannot be made again: the replay ends before it");
+      break;
     }
+    i = next;
   }
+  end(adapter);
+}
+
+}  // namespace
+
+replay_result replay(const recording& from) {
+  host surroundings(from);
+  model::options how = from.how;
+  how.record = true;
+  how.record_label = from.label;
+  make_calls(from, how, surroundings, [](model::device&) {});
   std::istringstream text(surroundings.recorded);
   return {load(text, from.name + " (replayed)"), std::move(surroundings.remarks)};
+}
+
+replay_digests digests_of_replay(const recording& from) {
+  host surroundings(from);
+  replay_digests digests;
+  make_calls(from, from.how, surroundings,
+             [&](model::device& adapter) { digests.state = adapter.state_digest(); });
+  digests.effects = surroundings.effects;
+  return digests;
 }
 
 }  // namespace freehca::recording

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,15 @@ struct replay_result {
 /// last known of each byte. What the recording learns of a byte only later counts from the start.
 /// `from` must be usable.
 replay_result replay(const recording& from);
+
+/// Two numbers that are equal for replays that are alike.
+struct replay_digests {
+  std::uint64_t effects = 0;  ///< of all that the adapter did to its host, in order
+  std::uint64_t state = 0;    ///< of the adapter at the end (device::state_digest())
+  bool operator==(const replay_digests&) const = default;
+};
+/// The same replay, without a recording of it. The adapter's state can be saved and loaded
+/// meanwhile (device::reload_at_one_of()).
+replay_digests digests_of_replay(const recording& from);
 
 }  // namespace freehca::recording
