@@ -113,7 +113,7 @@ TEST_F(cabled, what_is_under_way_inside_does_not_shut_the_link_out) {
   // From here on nothing runs but what is told to: a command would run the adapter till it is idle.
   for (const test_qp& from : senders) a.ring(from);
   for (unsigned i = 0; i < 40; ++i) a.hca->on_timer();
-  EXPECT_GT(a.hca->inside().work.backlog(), limits::link_backlog);
+  EXPECT_GT(a.hca->inside_now().work.backlog(), limits::link_backlog);
   EXPECT_TRUE(a.hca->link_may_receive());
 }
 

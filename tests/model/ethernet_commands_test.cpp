@@ -99,7 +99,7 @@ TEST_F(ethernet_commands, the_mtu_says_how_large_a_packet_of_roce_may_be) {
   using g = set_port_general;
   const auto with = [&](unsigned mtu) {
     EXPECT_EQ(general(image<g>{}.set<&g::v_mtu>(true).set<&g::mtu>(mtu)), status::ok);
-    return hca->inside().links->mtu_bytes(1);
+    return hca->inside_now().links->mtu_bytes(1);
   };
   EXPECT_EQ(with(1526), 1024u);
   EXPECT_EQ(with(9026), 4096u);
@@ -157,9 +157,9 @@ TEST_F(ethernet_commands, set_port_writes_the_gid_table_in_two_forms) {
   EXPECT_TRUE(port().gid(1u)->ipv6);
   EXPECT_FALSE(port().gid(127u)->ipv6);
   std::byte read[16];
-  EXPECT_TRUE(hca->inside().links->gid(1, 127, read));
+  EXPECT_TRUE(hca->inside_now().links->gid(1, 127, read));
   EXPECT_EQ(std::memcmp(read, other, 16), 0);
-  EXPECT_FALSE(hca->inside().links->gid(1, 128, read));
+  EXPECT_FALSE(hca->inside_now().links->gid(1, 128, read));
 }
 
 TEST_F(ethernet_commands, set_port_keeps_what_steers_and_what_schedules) {
@@ -351,7 +351,7 @@ TEST_F(ethernet_commands, mad_ifc_tells_of_the_port_and_changes_nothing) {
   get<node_description>(smp_attribute::node_description);
   const auto keys = get<pkey_table>(smp_attribute::pkey_table);
   EXPECT_EQ(load_be<std::uint16_t>(keys.data()), 0xffffu);
-  EXPECT_EQ(hca->inside().links->pkey(1, 0), 0xffffu);
+  EXPECT_EQ(hca->inside_now().links->pkey(1, 0), 0xffffu);
   auto m = request(mad_method::set, smp_attribute::port_info, 1);
   EXPECT_EQ(mad_ifc(m), status::bad_management_packet);
 }

@@ -59,7 +59,7 @@ class ethernet_fixture : public ports_fixture {
     host->on_wire = [this](unsigned, bytes& b) { sent.push_back(b); };
   }
 
-  ethernet_port& port() { return *hca->inside().links->ethernet(1); }
+  ethernet_port& port() { return *hca->inside_now().links->ethernet(1); }
   void open() {
     ASSERT_EQ(init_port(), status::ok);
     host->advance(second);

@@ -85,7 +85,7 @@ TEST_F(host_memory_limit, traffic_goes_on_when_objects_have_all_that_is_theirs) 
 
 TEST_F(host_memory_limit, requests_that_nobody_answers_wait_in_their_queues) {
   constexpr std::uint32_t queues = 64;
-  const std::size_t most = hca->inside().kept.requests;
+  const std::size_t most = hca->inside_now().kept.requests;
   ASSERT_LT(most, queues * test_qp::entries);
   std::vector<test_qp> all;
   for (std::uint32_t i = 0; i < queues; ++i) {

@@ -234,7 +234,7 @@ TEST_F(ipoib, a_large_send_behind_no_header_of_tcp_or_udp_is_an_operation_error)
 }
 
 TEST_F(ipoib_without_checksums, nothing_is_put_in_and_nothing_said) {
-  EXPECT_FALSE(hca->inside().profile.ipoib_checksums);
+  EXPECT_FALSE(hca->inside_now().profile.ipoib_checksums);
   bytes spoilt = datagram_of(frames::captured_udp);
   spoilt[14] = spoilt[31] = std::byte{0x55};
   const image<cqe> e = completion_of(spoilt, {.ip = true, .l4 = true});

@@ -31,10 +31,10 @@ class ports_wire : public ports_fixture {
     options how = test_options();
     how.subnet_manager = false;
     start(how);
-    links().connect(1, &peer);
+    hca->inside().links->connect(1, &peer);
   }
-  ~ports_wire() override { links().connect(1, nullptr); }
-  ports& links() { return *hca->inside().links; }
+  ~ports_wire() override { hca->inside().links->connect(1, nullptr); }
+  ports& links() { return *hca->inside_now().links; }
 
   void up() {
     ASSERT_EQ(init_port(), status::ok);

@@ -222,9 +222,9 @@ TEST_F(reading_ahead, two_kibibytes_and_no_more_are_read) {
 
 TEST_F(reading_ahead, what_is_held_counts_as_host_memory) {
   make(false);
-  const std::uint64_t before = w->hca->inside().kept.bytes();
+  const std::uint64_t before = w->hca->inside_now().kept.bytes();
   make(true);
-  EXPECT_EQ(w->hca->inside().kept.bytes() - before, 2 * sizeof(send_prefetch));
+  EXPECT_EQ(w->hca->inside_now().kept.bytes() - before, 2 * sizeof(send_prefetch));
 }
 
 }  // namespace

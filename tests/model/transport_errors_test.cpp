@@ -117,7 +117,7 @@ TEST_F(rc_errors, the_first_packet_costs_as_much_as_its_bytes_however_long_the_m
   const auto reads_until_first_byte = [&](std::uint32_t bytes) {
     byte_at(region_start + 0x100000) = std::byte{0};
     byte_at(region_start) = std::byte{0x77};
-    hca->inside().regions->forget_entries();
+    hca->inside_now().regions->forget_entries();
     const std::uint64_t before = host->bytes_read;
     send(a, write(bytes));
     while (byte_at(region_start + 0x100000) == std::byte{0}) hca->on_timer();

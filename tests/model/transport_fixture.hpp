@@ -121,7 +121,7 @@ class transport_fixture : public testing::Test {
     for (unsigned i = 0; i < 1000 && !links().active(port); ++i) host->advance(1'000'000);
     ASSERT_TRUE(links().active(port));
   }
-  ports& links() { return *hca->inside().links; }
+  ports& links() { return *hca->inside_now().links; }
 
   // subnet management of the own ports
   /// MAD_IFC with keys ignored; `m` becomes the answer.

@@ -266,7 +266,7 @@ TEST_F(memory_windows, a_window_shows_nothing_of_a_region_that_the_driver_has_ch
   expect_bound(b, binding(window_key(1), false));
   // As a driver may that writes entries itself.
   const std::uint64_t at = driver->dmpt + other_index * entry_bytes::dmpt;
-  auto e = *hca->inside().context_memory->load<mpt>(at);
+  auto e = *hca->inside_now().context_memory->load<mpt>(at);
   e.set<&mpt::length>(0x1000);
   ASSERT_TRUE(hca->inside().context_memory->store(at, e));
   expect_no_access(a, write(window_key(1)));

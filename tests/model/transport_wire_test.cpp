@@ -71,7 +71,7 @@ class wire : public transport_fixture {
   wire() {
     cable.links = &links();
     cable.local_lid = links().base_lid(1);
-    links().connect(1, &cable);
+    hca->inside().links->connect(1, &cable);
     host->advance(1'000'000'000);
     set_state(layouts::port_state::armed);
     set_state(layouts::port_state::active);
@@ -81,7 +81,7 @@ class wire : public transport_fixture {
     to_rts(a, remote_context(a, b.number));
     to_rts(b, remote_context(b, a.number));
   }
-  ~wire() override { links().connect(1, nullptr); }
+  ~wire() override { hca->inside().links->connect(1, nullptr); }
 
   layouts::image<layouts::qpc> remote_context(const test_qp& qp, std::uint32_t remote) {
     auto c = ready_context(qp, remote);

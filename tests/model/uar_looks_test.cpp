@@ -194,14 +194,14 @@ TEST_F(uar_looks, many_queue_pairs_of_a_page_are_looked_at_in_turns_of_bounded_w
     ASSERT_EQ(modify(layouts::opcode::rst2init_qp, one.number, first_context(one)),
               command_status::ok);
   }
-  hca->inside().account.forget_greatest();
+  hca->inside_now().account.forget_greatest();
   post(a);
   post(b);
   for (unsigned i = 0; i < 50; ++i) look();
   std::set<std::uint64_t> done;
   for (int i = 0; i < 2; ++i) done.insert(completion().get<&layouts::cqe::qpn>());
   EXPECT_EQ(done, (std::set<std::uint64_t>{a.number, b.number}));
-  EXPECT_LE(hca->inside().account.greatest(), options::default_turn_units + work_account::step);
+  EXPECT_LE(hca->inside_now().account.greatest(), options::default_turn_units + work_account::step);
   // One that is not seen in the first slice is no entry without a doorbell.
   test_qp last = make_qp(0x3f0);
   to_rts(last, a.number);
@@ -228,7 +228,7 @@ TEST_F(uar_looks, a_reset_in_the_midst_of_looks_does_not_end_those_that_come_lat
   again.ring_eq(eq, true);
   write_arm_request(layouts::cq_arm::next);
   look_at_completions();
-  EXPECT_TRUE(hca->inside().cqs->complete(cqn, layouts::image<layouts::cqe>{}, false));
+  EXPECT_TRUE(hca->inside_now().cqs->complete(cqn, layouts::image<layouts::cqe>{}, false));
   host->run();
   layouts::image<layouts::eqe> e;
   EXPECT_TRUE(again.next_event(eq, e));

@@ -143,7 +143,7 @@ class vpi_crowd : public testing::Test {
   std::uint64_t in_error() {
     std::uint64_t n = 0;
     for (std::uint32_t qpn = first; qpn < end; ++qpn)
-      n += s.hca->inside().context_memory->load<qpc>(context_place(qpn))->get<&qpc::state>() ==
+      n += s.hca->inside_now().context_memory->load<qpc>(context_place(qpn))->get<&qpc::state>() ==
            qp_state::error;
     return n;
   }
@@ -195,9 +195,9 @@ TEST_F(vpi_crowd, forgets_those_that_are_closed_meanwhile) {
 }
 
 TEST_F(vpi_crowd, is_counted_while_it_is_bound_to_a_link) {
-  const auto bound = [this] { return s.hca->inside().above_ports->bound_to_link(1); };
+  const auto bound = [this] { return s.hca->inside_now().above_ports->bound_to_link(1); };
   EXPECT_TRUE(bound());
-  EXPECT_FALSE(s.hca->inside().above_ports->bound_to_link(2));
+  EXPECT_FALSE(s.hca->inside_now().above_ports->bound_to_link(2));
   for (std::uint32_t n = first; n < end; ++n) {
     EXPECT_TRUE(bound());
     ASSERT_EQ(s.driver->command(opcode::to_rst_qp, 0, n, 2).status, command_status::ok);

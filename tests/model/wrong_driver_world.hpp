@@ -154,7 +154,7 @@ struct world : transport_fixture {
     return q;
   }
   bool complete(const test_driver::queue& q) {
-    return hca->inside().cqs->complete(q.number, image<cqe>{}, false);
+    return hca->inside_now().cqs->complete(q.number, image<cqe>{}, false);
   }
   /// An MLX send of QP1: LRH, BTH and DETH inline, 64 bytes of payload and the word of the ICRC, as
   /// Linux has them. `alter` changes its control segment and its LRH. Whether it went well at both

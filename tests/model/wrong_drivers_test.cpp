@@ -153,7 +153,7 @@ const wrong_driver drivers[] = {
     {"forgets_to_consume_events", rule::eq_has_room,
      [](world& w) {
        for (int i = 0; i < 70; ++i)
-         w.hca->inside().eqs->post_asynchronous(event_type::communication_established, {});
+         w.hca->inside_now().eqs->post_asynchronous(event_type::communication_established, {});
        return true;
      }},
     {"rings_for_a_completion_queue_that_it_has_not", rule::cq_doorbell_owner,

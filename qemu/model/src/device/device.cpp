@@ -227,6 +227,9 @@ void device::judge_requests(request_judge judge) {
 const options& device::how() const {
   return parts_->how;
 }
+adapter& device::inside_now() {
+  return parts_->all;
+}
 adapter& device::inside() {
   parts_->looked_into = true;
   return parts_->all;

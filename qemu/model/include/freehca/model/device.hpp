@@ -168,6 +168,8 @@ class device {
   const options& how() const;
   /// The adapter's parts, for tests that look at one alone.
   adapter& inside();
+  /// The same for one expression, which keeps no reference (reload_at_one_of()).
+  adapter& inside_now();
 
   /// For tests: at one of so many calls, as drawn by `seed`, each device puts new parts in the place
   /// of its own and hands them its state by a stream. 0: never. Calls that come while another one
