@@ -197,7 +197,9 @@ std::vector<std::byte> device::save() {
 }
 bool device::load(std::span<const std::byte> from, std::string& why) {
   const parts::call now(*parts_);
-  return parts_->load(from, why);
+  if (!parts_->load(from, why)) return false;
+  if (parts_->eqs.asserts_intx()) parts_->surroundings.intx(true);
+  return true;
 }
 
 }  // namespace freehca::model

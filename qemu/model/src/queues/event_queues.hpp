@@ -53,6 +53,7 @@ class event_queues {
   void clear();
   void judge(event_judge by) { judge_ = std::move(by); }
   bool is_judged() const { return bool{judge_}; }
+  bool asserts_intx() const { return intx_asserted_; }
 
  private:
   using context = layouts::image<layouts::eqc>;
