@@ -186,6 +186,24 @@ TEST_F(saved_state, what_cannot_be_saved_is_named) {
   EXPECT_EQ("a recording is being written", hca->obstacle_to_saving());
 }
 
+// 16,384 connected queue pairs, with a request of each under way, take at most 64 MiB.
+TEST_F(saved_state, a_connected_queue_pair_takes_few_bytes) {
+  constexpr std::size_t pairs = 100, most = (std::size_t{64} << 20) / 16'384;
+  const std::size_t without = hca->save().size();
+  for (std::uint32_t i = 0; i < pairs; ++i) {
+    test_qp qp = make_qp(0x100 + i);
+    to_rts(qp, qp.number);
+    post_send(qp, transfer(wqe_opcode::send, 100, region_start, 0));
+    ring(qp);
+    host->run();
+  }
+  EXPECT_EQ(driver->counter_named("send_requests_held"), pairs);
+  const std::size_t each = (hca->save().size() - without) / pairs;
+  EXPECT_GT(each, layouts::qpc::bytes);
+  EXPECT_LE(each, most);
+  RecordProperty("bytes", std::to_string(each));
+}
+
 // FREEHCA_WRITE_STREAM=FILE makes the file of a new version. A file that is in the tree is never
 // made again.
 TEST_F(saved_state, streams_of_every_version_are_loaded) {
