@@ -3,6 +3,7 @@
 //
 // The sections of the adapter's state, and the order in which a load reads them.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -156,13 +157,11 @@ std::uint64_t device::state_digest() {
   return digest;
 }
 
+/// Precondition: the parts are new. Refused, they are in no state that work, or a reset, may see.
 bool device::parts::load(std::span<const std::byte> from, std::string& why) {
-  why = obstacle_to_saving();
-  if (!why.empty()) return false;
   const saving::parsed_stream stream = saving::parse_stream(from);
   why = stream.refusal;
   if (!why.empty()) return false;
-  reset();
   auto next = stream.sections.begin();
   each_section([&](std::string_view name, auto& part) {
     if (!why.empty()) return;
@@ -180,13 +179,10 @@ bool device::parts::load(std::span<const std::byte> from, std::string& why) {
   });
   if (why.empty() && next != stream.sections.end())
     why = "section " + std::string(next->name) + " is not known";
-  if (why.empty()) {
-    engine.loaded();
-    work.begin_again();
-  } else {
-    reset();
-  }
-  return why.empty();
+  if (!why.empty()) return false;
+  engine.loaded();
+  work.begin_again();
+  return true;
 }
 
 std::string device::obstacle_to_saving() const {
@@ -196,8 +192,16 @@ std::vector<std::byte> device::save() {
   return parts_->save();
 }
 bool device::load(std::span<const std::byte> from, std::string& why) {
-  const parts::call now(*parts_);
-  if (!parts_->load(from, why)) return false;
+  why = obstacle_to_saving();
+  if (!why.empty()) return false;
+  {
+    const parts::call now(*parts_);
+    parts_->reset();
+  }
+  auto loaded = std::make_unique<parts>(parts_->surroundings, parts_->how);
+  if (!loaded->load(from, why)) return false;
+  loaded->uars.follow(parts_->uars);
+  parts_ = std::move(loaded);
   if (parts_->eqs.asserts_intx()) parts_->surroundings.intx(true);
   return true;
 }

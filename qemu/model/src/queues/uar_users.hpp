@@ -48,6 +48,9 @@ class uar_users {
   /// Rises when a page gets its first queue, and when it loses its last.
   std::uint64_t changes() const { return changes_; }
 
+  /// These take the place of `before`.
+  void follow(const uar_users& before) { changes_ += before.changes_ + 1; }
+
   void clear(scheduler& work) {
     work.discard(queues_);
     work.discard(pages_);

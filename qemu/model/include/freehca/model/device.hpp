@@ -166,7 +166,7 @@ class device {
 
   /// The options as they are now. Lent until the next call.
   const options& how() const;
-  /// The adapter's parts, for tests that look at one alone.
+  /// The adapter's parts, for tests that look at one alone. load() makes new ones.
   adapter& inside();
   /// The same for one expression, which keeps no reference (reload_at_one_of()).
   adapter& inside_now();
