@@ -58,6 +58,9 @@ const char* command_engine::broken_invariant() const {
     if (std::any_of(in_flight_.begin(), f, [&f](const flight& o) { return o.number == f->number; }))
       return "two commands in flight have one number";
     if (f->verdict.what == command_verdict::fate::keep_go) return "a command that was not accepted";
+    if (static_cast<std::uint16_t>(f->what.opcode) > hcr{}.opcode.mask() ||
+        f->what.opcode_modifier > hcr{}.opcode_modifier.mask())
+      return "a command has what the register holds";
   }
   return in_slices_ <= in_flight_.size() ? nullptr
                                          : "more commands run in slices than are in flight";

@@ -243,6 +243,8 @@ slice_result firmware::init_hca(command& c) {
 }
 
 slice_result firmware::continue_init_hca(command& c) {
+  // Only of a command that was loaded.
+  if (!initialising_) return command_status::bad_system_state;
   // The profile stays as take_profile() made it while the command is at work.
   const hca_profile& p = a_.profile;
   const std::uint64_t end =

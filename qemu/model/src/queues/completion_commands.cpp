@@ -134,6 +134,9 @@ slice_result completion_queues::continue_sw2hw(command& c) {
   const context& q = p.cq_context;
   const auto log = static_cast<unsigned>(q.get<&cqc::log_cq_size>());
   command_checks is(a_.rules);
+  // A command that was loaded may name any queue.
+  is.in_table("CQ", cqn, a_.profile.log_cqs);
+  if (is.refused()) return is.status();
   const bool written = fill(buffer_of(q), log, 0, p.slot);
   is.that(written, rule::buffer_lent, command_status::icm_error,
           "mtt_base_addr 0x%llx: the buffer of CQ 0x%x cannot be written",

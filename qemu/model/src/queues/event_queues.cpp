@@ -114,6 +114,9 @@ slice_result event_queues::continue_sw2hw(command& c) {
   command_progress& p = c.progress;
   const context& q = p.eq_context;
   command_checks is(a_.rules);
+  // A command that was loaded may name any queue.
+  is.in_table("EQ", eqn, a_.profile.log_eqs);
+  if (is.refused()) return is.status();
   const bool written = fill_with_hardware_owner(q, p.position);
   is.that(written, rule::buffer_lent, command_status::icm_error,
           "mtt_base_addr 0x%llx: the buffer of EQ 0x%x cannot be written",

@@ -33,7 +33,7 @@ class map_walk {
     if (progress_.next_entry == 0) check_count(is);
     while (!is.refused()) {
       if (!progress_.begun) {
-        if (progress_.next_entry == std::min(command_.input_modifier, most)) return true;
+        if (progress_.next_entry >= std::min(command_.input_modifier, most)) return true;
         progress_.begun = begin(is) && may(progress_.at_hand);
         if (!progress_.begun) continue;
       }
