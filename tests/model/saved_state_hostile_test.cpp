@@ -84,10 +84,10 @@ constexpr std::uint64_t usual_mutants = 20;
 #if __has_feature(address_sanitizer)
 constexpr std::uint64_t usual_mutants = 20;
 #else
-constexpr std::uint64_t usual_mutants = 60;
+constexpr std::uint64_t usual_mutants = 40;
 #endif
 #else
-constexpr std::uint64_t usual_mutants = 60;
+constexpr std::uint64_t usual_mutants = 40;
 #endif
 
 /// Lets the clock run on, past at most so many deadlines: a strange adapter may have any number.

@@ -171,10 +171,11 @@ class device {
   /// The same for one expression, which keeps no reference (reload_at_one_of()).
   adapter& inside_now();
 
-  /// For tests: at one of so many calls, as drawn by `seed`, each device puts new parts in the place
-  /// of its own and hands them its state by a stream. 0: never. Calls that come while another one
-  /// lasts are passed over, and so are devices with an obstacle_to_saving() and those whose
-  /// inside() was called. A refused stream is told on standard error, and the device keeps its parts.
+  /// For tests: at one of so many calls, as drawn by `seed`, each device puts new parts in the
+  /// place of its own and hands them its state by a stream. 0: never. Calls that come while another
+  /// one lasts are passed over, and so are devices with an obstacle_to_saving() and those whose
+  /// inside() was called. A refused stream is told on standard error, and the device keeps its
+  /// parts.
   static void reload_at_one_of(std::uint32_t calls, std::uint64_t seed);
   struct reload_counts {
     std::uint64_t done = 0, refused = 0;
