@@ -4,10 +4,10 @@
 // A guest that knows nothing of the adapter's state: it uses everything that the device offers.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>

@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // Saved states whose contents were changed, with checksums that are right. A load refuses such a
-// stream, or gives a strange adapter. Whatever follows, the adapter neither crashes nor hangs, and a
+// stream, or gives a strange adapter. Whatever follows, the adapter neither crashes nor hangs. A
 // reset makes it as new.
 //
 // FREEHCA_MUTANTS=N: so many streams for each machine. FREEHCA_MUTANT_SEED: the seed of the first
@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
