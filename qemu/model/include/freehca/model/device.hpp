@@ -150,7 +150,8 @@ class device {
 
   /// Calls out(counter, context) for every counter.
   void counters(void (*out)(const counter&, void* context), void* context) const;
-  /// The counter at `index`, from 0; false past the last. The name lives as long as the device.
+  /// The counter at `index`, from 0; false past the last. The name lives as long as the device,
+  /// or until load().
   bool counter_at(std::size_t index, counter& out) const;
   std::uint64_t complaints() const;
   /// Calls out(remark, context) for the last remarks that explain something, oldest first.
