@@ -64,7 +64,7 @@ ping_far() {
 
 # copied_far ADDRESS WHAT MIB: a file to the namespace `far` over TCP, and its checksum there.
 copied_far() {
-  dd if=/dev/urandom of=/run/file bs=1M count="$3" 2>/dev/null
+  random_file /run/file "$3"
   ip netns exec far nc -l -p 5000 -e sh -c 'md5sum >/run/far-sum' &
   copied_pid=$!
   wait_for 10 ip netns exec far sh -c 'ss -Hltn "sport = 5000" | grep -q .' || fail "copy, $2: no listener"

@@ -93,7 +93,7 @@ copy_to_other() {
     host sync copied
     wait $!
   else
-    dd if=/dev/urandom of=/run/file bs=1M count="$1" 2>/dev/null
+    random_file /run/file "$1"
     host sync copy
     nc 10.0.1.1 5000 </run/file || fail "copy, $2"
     host sync copied

@@ -8,7 +8,7 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
-# options: -- -netdev "user,id=net,guestfwd=tcp:10.0.2.100:5001-cmd:sh -c 'tee FILE | sha256sum',guestfwd=tcp:10.0.2.100:5002-cmd:cat FILE"
+# options: -- -netdev "user,id=net,guestfwd=tcp:10.0.2.100:5001-cmd:sh -c 'tee FILE | md5sum',guestfwd=tcp:10.0.2.100:5002-cmd:cat FILE"
 # again: device_server long --device-server --env "ETHERNET_PARTS=ethtool_asks ethtool_sets mtus ipv6"
 # again: device_server_no_iommu long --device-server --no-iommu --env "ETHERNET_PARTS=ethtool_asks ethtool_sets mtus ipv6"
 . /usr/lib/guest/lib.sh

@@ -33,7 +33,7 @@ cd / || fail "cd"
 echo "transport=rdma,traddr=10.0.0.1,trsvcid=4420,nqn=disk,nr_io_queues=1" >/dev/nvme-fabrics || fail "no connection"
 wait_for 20 [ -b /dev/nvme0n1 ] || fail "no disk"
 
-dd if=/dev/urandom of=/run/data bs=1M count="$mebibytes" 2>/dev/null || fail "data"
+random_file /run/data "$mebibytes" || fail "data"
 dd if=/run/data of=/dev/nvme0n1 bs=256k oflag=direct 2>/run/dd || fail "write: $(cat /run/dd)"
 dd if=/dev/nvme0n1 of=/run/back bs=256k count=$((mebibytes * 4)) iflag=direct 2>/run/dd || fail "read: $(cat /run/dd)"
 cmp /run/data /run/back || fail "what is read back differs"

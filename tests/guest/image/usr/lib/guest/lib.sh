@@ -54,6 +54,16 @@ wait_for() {
   done
 }
 
+# random_file FILE MIB: a file for copying, so many MiB long. A block of random bytes is repeated,
+# since the kernel spends 80 instructions on a random byte. The length of the block, 2^20 - 3, is a
+# prime number. Two parts of the file are equal only if their distance is a multiple of it, so a
+# page or a segment in the place of another one changes the checksum.
+random_file() {
+  dd if=/dev/urandom of=/run/random-block bs=1048573 count=1 2>/dev/null || return 1
+  for _ in $(seq "$(($2 + 1))"); do cat /run/random-block || return 1; done >"$1"
+  truncate -s "$2M" "$1" && rm /run/random-block
+}
+
 # ---- Clean kernel log
 # ---------------------------------------------------------------------------------------
 
