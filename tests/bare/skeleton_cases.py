@@ -26,6 +26,10 @@ class Board:
         self.preset = f"bare-{architecture}"
         self.build_folder = machines.ROOT / f"build/{self.preset}-stages"
         self.folder = self.build_folder / "board"
+        # Compiled as the board's own images are, so the compiler cache has all but the board.
+        cache = machines.ROOT / f"build/{self.preset}/CMakeCache.txt"
+        few = re.search(r"^FREEHCA_FEW_FILES:\w+=(.*)$", cache.read_text(encoding="utf-8"), re.M)
+        self.options = (f"-DFREEHCA_BOARD={self.folder}", f"-DFREEHCA_FEW_FILES={few[1]}")
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(machines.ROOT / "hal/targets/boards" / architecture, self.folder)
 
@@ -49,7 +53,7 @@ class Board:
 
     def build(self, image) -> pathlib.Path:
         for command in (
-            ("--preset", self.preset, "-B", self.build_folder, f"-DFREEHCA_BOARD={self.folder}"),
+            ("--preset", self.preset, "-B", self.build_folder, *self.options),
             ("--build", self.build_folder, "--target", f"freehca_{image}"),
         ):
             done = subprocess.run(
