@@ -21,7 +21,7 @@ LIMIT_SECONDS = 500
 class Kind:
     """One of QEMU's machines: how it is started, the exit status by which an image that passed ends
     it, and whether it has interrupts for the image. raw: it is given the file that is no ELF. port:
-    the bridge that the adapter is put behind."""
+    the bridge that the adapter is put behind. virtual_time: it runs with a virtual clock too."""
 
     def __init__(
         self,
@@ -32,9 +32,10 @@ class Kind:
         interrupts=True,
         raw=False,
         port="pcie-root-port",
+        virtual_time=True,
     ):
         self.architecture, self.machine, self.passed = architecture, machine, passed
-        self.interrupts, self.raw = interrupts, raw
+        self.interrupts, self.raw, self.virtual_time = interrupts, raw, virtual_time
         self.arguments = ("-M", machine, *arguments)
         behind = ("-device", f"{port},id=port0", "-device", "mlx4,id=hca0,bus=port0")
         self.adapter_behind_a_port = behind
@@ -64,7 +65,7 @@ MACHINES = {
         "virt": Kind("aarch64-skeleton", "virt", "-cpu", "cortex-a57", "-semihosting"),
     },
     # Known by constants, and no firmware: it takes no messages in QEMU 7.2, where QEMU refuses its
-    # own root port.
+    # own root port. With -icount its images do not end.
     "aarch64-sbsa-ref": {
         "sbsa-ref": Kind(
             "aarch64-sbsa-ref",
@@ -73,6 +74,7 @@ MACHINES = {
             raw=True,
             interrupts=False,
             port="pci-bridge,chassis_nr=1,shpc=off",
+            virtual_time=False,
         ),
     },
     "riscv64": {
@@ -108,10 +110,10 @@ class Run:
     """A machine that runs an image: what came from its serial line, and how it ended."""
 
     def __init__(
-        self, kind, qemu, image, arguments=ADAPTER, words="", memory="256M", virtual_time=False
+        self, kind, qemu, image, arguments=ADAPTER, words="", memory="256M", icount_shift=None
     ):
-        """`virtual_time`: for images that wait for what does not come. The machine's clock counts
-        instructions, at four million a second, so that a minute of polling takes seconds here."""
+        """`icount_shift`: the machine's clock counts instructions, and one takes 2^icount_shift ns.
+        A second of polling then costs little processor time. None: the host's clock."""
         self.kind, self.status, self.errors = kind, None, ""
         self.limit_seconds = LIMIT_SECONDS
         self.lines, self.times = [], []  # a time for each line, in seconds
@@ -123,8 +125,8 @@ class Run:
         self.command += ["-kernel", str(file), *arguments]
         if words:
             self.command += ["-append", words]
-        if virtual_time:
-            self.command += ["-icount", "shift=8,sleep=off"]
+        if icount_shift is not None and kind.virtual_time:
+            self.command += ["-icount", f"shift={icount_shift},sleep=off"]
 
     def start(self, typed=False, by_hand=False):
         """`typed`: say() gives it lines. `by_hand`: this program's standard input does, and it may
