@@ -92,7 +92,7 @@ class hostile_guest : public model::test::transport_fixture {
   bool offered(model::capability c) const { return offers(hca->how(), c); }
   /// The far end sees a packet.
   virtual const model::link_codec& far_codec() const {
-    return hca->inside().links->codec(cabled_port);
+    return hca->inside_now().links->codec(cabled_port);
   }
   virtual void seen(const std::vector<std::byte>& bytes);
   /// It was this packet, for the end whose turn it changes.

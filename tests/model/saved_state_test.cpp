@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "basis/places.hpp"
+#include "saving/stream.hpp"
 #include "transport_fixture.hpp"
-#include "works_after_reset.hpp"
 
 namespace freehca::model::test {
 namespace {
@@ -54,7 +54,7 @@ class saved_state : public transport_fixture {
     post_send(a, transfer(wqe_opcode::rdma_write, 300'000, region_start, region_start + 0x100000));
     ring(a);
     host->run(3);
-    ASSERT_TRUE(driver->counter_named("send_requests_held") == 1);
+    ASSERT_EQ(driver->counter_named("send_requests_held"), 1u);
   }
   void expect_large_write_done(test_qp& a) {
     host->advance(second);
@@ -92,9 +92,8 @@ TEST_F(saved_state, times_are_those_of_the_adapter) {
     post_receive(b, region_start + 0x1000, 100, key);
     host->advance(second);
     EXPECT_EQ(driver->counter_named("send_requests_held"), 0u);
-    events(event_type::none);
-    layouts::image<layouts::cqe> e;
-    while (driver->next_completion(cq, e)) driver->tell_consumer(cq);
+    expect_done(b, false, static_cast<unsigned>(cqe_opcode::recv_send));
+    expect_done(a, true, static_cast<unsigned>(wqe_opcode::send));
   }
 }
 
@@ -152,20 +151,39 @@ TEST_F(saved_state, options_that_differ_are_refused_with_both_values) {
             refusal(state));
 }
 
-TEST_F(saved_state, a_refused_state_leaves_the_adapter_as_after_a_reset) {
+// Nothing of a refused stream is kept, wherever it is wrong.
+TEST_F(saved_state, a_refused_state_leaves_the_adapter_as_it_was) {
   test_qp a = make_qp(0x100), b = make_qp(0x101);
   begin_large_write(a, b);
-  std::vector<std::byte> state = hca->save();
+  const std::vector<std::byte> state = hca->save();
+  const std::uint64_t digest = hca->state_digest();
   EXPECT_EQ("it is no state of an adapter: it does not begin with its mark", refusal({}));
-  expect_large_write_done(a);
-  // Behind the mark stand the version and the first section: its name, length, bytes and checksum.
   std::vector<std::byte> damaged = state;
   damaged[state.size() / 2] ^= std::byte{1};
   EXPECT_NE(std::string::npos, refusal(damaged).find("is damaged")) << refusal(damaged);
   damaged = state;
   damaged.resize(damaged.size() - 100);
   EXPECT_NE(std::string::npos, refusal(damaged).find("is cut")) << refusal(damaged);
-  expect_works_after_reset(*host, *hca);
+  const saving::parsed_stream whole = saving::parse_stream(state);
+  ASSERT_GT(whole.sections.size(), 15u);
+  for (std::size_t wrong = 0; wrong < whole.sections.size(); ++wrong) {
+    saving::stream_writer longer, unknown, missing;
+    for (std::size_t i = 0; i < whole.sections.size(); ++i) {
+      const saving::section& s = whole.sections[i];
+      std::vector<std::byte> bytes(s.bytes.begin(), s.bytes.end());
+      if (i == wrong) bytes.push_back(std::byte{0});
+      longer.add({s.name, bytes});
+      unknown.add({i == wrong ? "other" : s.name, s.bytes});
+      if (i != wrong) missing.add(s);
+    }
+    const std::string name(whole.sections[wrong].name);
+    EXPECT_EQ(name + ": 1 bytes are left", refusal(std::move(longer).finish()));
+    EXPECT_EQ("section other is not known, or not in its place",
+              refusal(std::move(unknown).finish()));
+    EXPECT_NE(std::string::npos, refusal(std::move(missing).finish()).find("section ")) << name;
+  }
+  EXPECT_EQ(digest, hca->state_digest());
+  expect_large_write_done(a);
 }
 
 TEST_F(saved_state, what_cannot_be_saved_is_named) {

@@ -18,16 +18,16 @@ class adapter_clock {
 
   explicit adapter_clock(environment& surroundings) : environment_(surroundings) {}
 
-  std::uint64_t now() { return environment_.now() + ahead_; }
+  std::uint64_t now() { return environment_.now() + offset_; }
   /// The sum, or environment::never: a fault's time may be as long as its type holds.
   static std::uint64_t later(std::uint64_t time, std::uint64_t nanoseconds) {
     return nanoseconds < environment::never - time ? time + nanoseconds : environment::never;
   }
-  /// That time on the clock of the environment. A time that has passed may be given as the present.
-  std::uint64_t on_environment(std::uint64_t time) {
-    if (ahead_ == 0 || time == environment::never) return time;
-    const std::uint64_t present = environment_.now();
-    return time <= present + ahead_ ? present : later(present, time - (present + ahead_));
+  /// That time on the clock of the environment. 0 if it is before that clock began.
+  std::uint64_t on_environment(std::uint64_t time) const {
+    if (time == environment::never) return time;
+    if (static_cast<std::int64_t>(offset_) < 0) return later(time, std::uint64_t{0} - offset_);
+    return time > offset_ ? time - offset_ : 0;
   }
 
   template <class Archive>
@@ -38,14 +38,14 @@ class adapter_clock {
       if (instant > latest)
         archive.refuse("0x%llx ns are more than 146 years",
                        static_cast<unsigned long long>(instant));
-      else ahead_ = instant - environment_.now();
+      else offset_ = instant - environment_.now();
     }
   }
 
  private:
   environment& environment_;
   /// Added to the environment's clock. It wraps around: the saved instant may be the earlier one.
-  std::uint64_t ahead_ = 0;
+  std::uint64_t offset_ = 0;
 };
 
 }  // namespace freehca::model

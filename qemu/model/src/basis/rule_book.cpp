@@ -92,7 +92,7 @@ void rule_book::explain(remark_kind k, const std::string& subject, const reason&
 }
 
 void rule_book::mention(remark_kind k, const std::string& subject, const reason& why) {
-  remark n{0, environment_.now(), k, why.rule, subject + ": " + why.text};
+  remark n{0, clock_.now(), k, why.rule, subject + ": " + why.text};
   if (n.text.size() > text_bytes) n.text.resize(text_bytes);
   environment_.tell(n);
 }
@@ -113,7 +113,7 @@ void rule_book::complain_of(rule r, const std::string& text) {
 
 void rule_book::pass_on(remark n) {
   if (n.text.size() > text_bytes) n.text.resize(text_bytes);
-  n.time = environment_.now();
+  n.time = clock_.now();
   if (!explains(n.kind)) {
     environment_.tell(n);
     return;

@@ -154,7 +154,7 @@ void scheduler::clear() {
   arm();
 }
 
-void scheduler::give_back_all() {
+void scheduler::free_discarded() {
   giving_back_ = true;
   while (!discarded_.empty()) {
     const auto one = std::move(discarded_.front());
@@ -165,7 +165,7 @@ void scheduler::give_back_all() {
   arm();
 }
 
-void scheduler::begin_again() {
+void scheduler::arm_after_load() {
   armed_ = environment::never;
   environment_.arm_timer(armed_);
   arm();
@@ -209,11 +209,12 @@ void scheduler::transfer_queue(Archive& archive, unsigned share) {
       transfer_item(i);
       const auto to = receiver_named(i.receiver);
       if (!to)
-        return archive.refuse("work for the part %.100s, which there is not", i.receiver.c_str());
+        return archive.refuse("scheduled work for the unknown part %.100s", i.receiver.c_str());
       i.what.receiver = *to;
       if (i.where.second >= next_sequence_ || q.has(i.where))
-        return archive.refuse("work with the sequence number %llu",
-                              static_cast<unsigned long long>(i.where.second));
+        return archive.refuse(
+            "scheduled work has the sequence number %llu, which is in use or not given yet",
+            static_cast<unsigned long long>(i.where.second));
       ++this->count(i.what.why);
       q.add(i.where, std::move(i.what));
     }

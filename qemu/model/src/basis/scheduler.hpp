@@ -66,7 +66,7 @@ class scheduler {
   /// The same without the items of soon().
   std::size_t arrivals() const { return count(reason::arrival) + aside_; }
   /// Counts the packets that parts of the adapter keep in queues of their own.
-  void set_aside() { ++aside_; }
+  void set_aside(std::size_t packets = 1) { aside_ += packets; }
   void taken_up(std::size_t packets = 1) { aside_ -= packets; }
 
   /// What is in `container` is no longer wanted: it is given back to the host piece by piece, a
@@ -99,9 +99,11 @@ class scheduler {
       q.each([&](const place& where, const entry& e) { f(name_of(e), where.first, e.what); });
   }
 
-  /// Gives back all that was discarded, and arms the timer for what was loaded.
-  void give_back_all();
-  void begin_again();
+  /// Frees everything that was discarded, without a bound. Call before the state is written.
+  void free_discarded();
+  /// Arms the timer after a load.
+  void arm_after_load();
+  /// The pending items, and the counts of turns. A load refuses items of unknown parts.
   void transfer_state(saving::writer& to);
   void transfer_state(saving::reader& from);
 

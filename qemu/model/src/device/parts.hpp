@@ -129,7 +129,7 @@ struct device::parts {
 
   struct changing_members;
   template <class Visit>
-  void each_section(Visit visit);
+  void transfer_sections(Visit visit);
   std::string obstacle_to_saving() const;
   std::vector<std::byte> save();
   bool load(std::span<const std::byte> from, std::string& why);
@@ -177,6 +177,20 @@ struct device::parts {
 
   unsigned calls = 0;        ///< that last
   bool looked_into = false;  ///< inside() was called, so somebody may hold a reference
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"recording", "an obstacle to saving"},
+      {"how", "changing_members saves what can change"},
+      {"kept", "it counts what other parts have"},
+      {"memory", "it has no state between calls"},
+      {"commands", "set at construction"},
+      {"counters", "set at construction"},
+      {"all", "set at construction"},
+      {"errors", "it has no state"},
+      {"calls", "0 between calls"},
+      {"looked_into", "of this object"},
+      {"dead_until", "changing_members saves it"},
+      {"failed", "changing_members saves it"}};
+
   std::uint64_t dead_until = 0;
   bool failed = false;  ///< after a catastrophic error: nothing works until a reset
 };

@@ -3,6 +3,7 @@
 //
 // The sections of the adapter's state, and the order in which a load reads them.
 #include <algorithm>
+#include <cassert>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -100,7 +101,7 @@ struct device::parts::changing_members {
 /// Calls visit(name, part) for each section. The clock comes first, because times are compared with
 /// it. Port layers and the profile decide what later sections mean.
 template <class Visit>
-void device::parts::each_section(Visit visit) {
+void device::parts::transfer_sections(Visit visit) {
   same_options same{how};
   changing_members own{*this};
   visit("options", same);
@@ -135,9 +136,10 @@ std::string device::parts::obstacle_to_saving() const {
 }
 
 std::vector<std::byte> device::parts::save() {
-  work.give_back_all();
+  assert(calls == 0 && obstacle_to_saving().empty());
+  work.free_discarded();
   saving::stream_writer to;
-  each_section([&to](std::string_view name, auto& part) {
+  transfer_sections([&to](std::string_view name, auto& part) {
     saving::writer w;
     transfer(w, part);
     to.add({name, w.written()});
@@ -146,9 +148,9 @@ std::vector<std::byte> device::parts::save() {
 }
 
 std::uint64_t device::state_digest() {
-  parts_->work.give_back_all();
+  parts_->work.free_discarded();
   std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a
-  parts_->each_section([&digest](std::string_view, auto& part) {
+  parts_->transfer_sections([&digest](std::string_view, auto& part) {
     saving::writer w(saving::purpose::digest);
     transfer(w, part);
     for (const std::byte b : w.written())
@@ -163,7 +165,7 @@ bool device::parts::load(std::span<const std::byte> from, std::string& why) {
   why = stream.refusal;
   if (!why.empty()) return false;
   auto next = stream.sections.begin();
-  each_section([&](std::string_view name, auto& part) {
+  transfer_sections([&](std::string_view name, auto& part) {
     if (!why.empty()) return;
     if (next == stream.sections.end() || next->name != name) {
       why = next == stream.sections.end()
@@ -181,7 +183,7 @@ bool device::parts::load(std::span<const std::byte> from, std::string& why) {
     why = "section " + std::string(next->name) + " is not known";
   if (!why.empty()) return false;
   engine.loaded();
-  work.begin_again();
+  work.arm_after_load();
   return true;
 }
 
@@ -194,15 +196,11 @@ std::vector<std::byte> device::save() {
 bool device::load(std::span<const std::byte> from, std::string& why) {
   why = obstacle_to_saving();
   if (!why.empty()) return false;
-  {
-    const parts::call now(*parts_);
-    parts_->reset();
-  }
   auto loaded = std::make_unique<parts>(parts_->surroundings, parts_->how);
   if (!loaded->load(from, why)) return false;
   loaded->uars.follow(parts_->uars);
   parts_ = std::move(loaded);
-  if (parts_->eqs.asserts_intx()) parts_->surroundings.intx(true);
+  parts_->surroundings.intx(parts_->eqs.asserts_intx());
   return true;
 }
 

@@ -119,6 +119,7 @@ class command_engine final : private work_receiver {
       &command_engine::by_opcode_>;
   static constexpr saving::unsaved_member unsaved[] = {{"work_", "a constant"},
                                                        {"judge_", "an obstacle to saving"}};
+  /// Call after a load: sets command::memory, which no stream has.
   void loaded();
   const char* broken_invariant() const;
 };

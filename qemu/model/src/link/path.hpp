@@ -9,8 +9,6 @@
 
 #include <freehca/layouts/qpc.hpp>
 
-#include "saving/fields.hpp"
-
 namespace freehca::model {
 
 /// How a packet leaves, as an address handle or a queue pair's context has it: port, service level,
@@ -37,16 +35,6 @@ struct path {
   std::optional<std::uint16_t> vlan_tag;   ///< it is tagged with this
   std::optional<layouts::roce_mode> roce;  ///< nothing: as the entry of its source GID says
   std::uint16_t udp_source_port = 0;
-
-  using saved =
-      saving::fields<&path::port, &path::sl, &path::fixed_port, &path::path_bits, &path::dlid,
-                     &path::force_loopback, &path::counter, &path::global, &path::sgid_index,
-                     &path::hop_limit, &path::traffic_class, &path::flow_label, &path::dgid,
-                     &path::dmac, &path::smac_index, &path::vlan_index, &path::priority,
-                     &path::queue_priority, &path::vlan_tag, &path::roce, &path::udp_source_port>;
-  const char* broken_invariant() const {
-    return port == 1 || port == 2 ? nullptr : "a path leads through port 1 or 2";
-  }
 };
 
 }  // namespace freehca::model

@@ -211,6 +211,7 @@ unsigned queue_pairs::special_kind(std::uint32_t qpn, unsigned& port) const {
 
 std::optional<request_place> queue_pairs::send_under(std::uint32_t lkey) const {
   if (requests_held == 0) return std::nullopt;
+  // In the order of the list, because that of table_ is another one after a load.
   for (const queue_pair* qp = oldest_; qp != nullptr; qp = qp->newer) {
     a_.account.charge(work_account::entry);
     for (const send_request& r : qp->sq.window.requests()) {

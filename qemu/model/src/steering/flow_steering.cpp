@@ -195,10 +195,4 @@ void flow_steering::transfer_state(saving::reader& from) {
   transfer_members(from);
 }
 
-const char* flow_steering::frame_search::broken_invariant() const {
-  bool same = found_.size() == numbers_.size();
-  for (const member& m : found_) same = same && numbers_.contains(m.qpn);
-  return same ? nullptr : "the receivers of a frame, and the numbers of others";
-}
-
 }  // namespace freehca::model

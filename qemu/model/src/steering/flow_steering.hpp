@@ -51,7 +51,6 @@ class flow_steering {
    public:
     using saved = saving::fields<saving::up_to(&frame_search::next_, part::sniffers),
                                  &frame_search::found_, &frame_search::numbers_>;
-    const char* broken_invariant() const;
   };
   /// Does the next part of the search. True: it has ended, and `to`, empty before, has the
   /// receivers. The port and the frame are those of the first call.

@@ -84,8 +84,6 @@ void frame_receiver::run(unsigned port) {
 }
 
 bool frame_receiver::go_on(unsigned port, delivery& d, const frame& f) {
-  // Only a state that was loaded has frames for a port that is not an Ethernet port.
-  if (a_.links->ethernet(port) == nullptr) return true;
   const auto v = frame_view::of(f.bytes, a_.profile.vxlan_port);
   if (!v) return true;  // ports let none in that is so short
   if (!d.found) {
@@ -223,9 +221,14 @@ void frame_receiver::transfer_members(Archive& archive) {
   if constexpr (Archive::loads)
     for (const auto& waiting : waiting_) a_.work.taken_up(waiting.size());
   saving::transfer_members(archive, *this);
-  if constexpr (Archive::loads)
-    for (const auto& waiting : waiting_)
-      for (std::size_t n = waiting.size(); n != 0; --n) a_.work.set_aside();
+  if constexpr (Archive::loads) {
+    for (unsigned port = 1; port <= waiting_.size(); ++port) {
+      const auto& waiting = waiting_[port - 1];
+      a_.work.set_aside(waiting.size());
+      if (!waiting.empty() && a_.links->ethernet(port) == nullptr)
+        archive.refuse("frames wait at port %u, which is no Ethernet port", port);
+    }
+  }
 }
 
 void frame_receiver::transfer_state(saving::writer& to) {

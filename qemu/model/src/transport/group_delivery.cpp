@@ -109,8 +109,7 @@ void group_delivery::transfer_members(Archive& archive) {
     for (const auto& waiting : waiting_) a_.work.taken_up(waiting.size());
   saving::transfer_members(archive, *this);
   if constexpr (Archive::loads)
-    for (const auto& waiting : waiting_)
-      for (std::size_t n = waiting.size(); n != 0; --n) a_.work.set_aside();
+    for (const auto& waiting : waiting_) a_.work.set_aside(waiting.size());
 }
 
 void group_delivery::transfer_state(saving::writer& to) {

@@ -132,16 +132,21 @@ class device {
   /// Why the state can be neither saved nor loaded now: a recording, or a judge, whose own state is
   /// not the device's. Empty: it can.
   std::string obstacle_to_saving() const;
-  /// The whole state, as a stream of bytes (docs/decisions/saved-state.md). Between calls only, and
-  /// without an obstacle. Does no DMA. The device goes on as before.
+  /// The whole state, as a stream of bytes (docs/decisions/saved-state.md). Does no DMA. The device
+  /// goes on as before. Precondition: obstacle_to_saving() is empty, and no call of this device is
+  /// in progress.
   std::vector<std::byte> save();
   /// Takes the state of a stream that save() gave, in this build or an earlier one. The device has
   /// the options of the saved one, but for those that may change while it lives, which it gets from
-  /// the stream. The stream is judged as a guest's contexts are. False: it is refused, `why` says
-  /// by which member, and the device is as after reset(). Does no DMA.
+  /// the stream. The stream is judged as a guest's contexts are. Returns false if the stream is
+  /// refused or there is an obstacle; `why` then names the section, the member and the fault, and
+  /// the device is as before. Does no DMA. The line interrupt gets the level that it had. After a
+  /// load, call link_has_room() for each port with options::cable: the saved adapter may have found
+  /// its cable full. No call of this device is in progress.
   bool load(std::span<const std::byte> from, std::string& why);
-  /// A number that is equal for two devices of equal state. What tells how the work was done, and
-  /// not what it led to, is not counted: work units, turns, hits of caches.
+  /// A number over the state, the time on the adapter's clock included. What tells how the work was
+  /// done, and not what it led to, is not counted: work units, turns, hits of caches. The same
+  /// preconditions as of save(). Frees discarded memory.
   std::uint64_t state_digest();
 
   /// With options::record: writes the recording's last record, and records no more. The destructor
@@ -169,14 +174,15 @@ class device {
   const options& how() const;
   /// The adapter's parts, for tests that look at one alone. load() makes new ones.
   adapter& inside();
-  /// The same for one expression, which keeps no reference (reload_at_one_of()).
+  /// Like inside(), for a caller that keeps no reference beyond the expression. Reloads go on.
   adapter& inside_now();
 
-  /// For tests: at one of so many calls, as drawn by `seed`, each device puts new parts in the
-  /// place of its own and hands them its state by a stream. 0: never. Calls that come while another
-  /// one lasts are passed over, and so are devices with an obstacle_to_saving() and those whose
-  /// inside() was called. A refused stream is told on standard error, and the device keeps its
-  /// parts.
+  /// For tests: at one of `calls` calls, as drawn by `seed`, each device puts new parts in the
+  /// place of its own and hands them its state by a stream. `calls` 0 turns reloads off. Calls
+  /// within a call are passed over, and so are devices with an obstacle_to_saving() and those whose
+  /// inside() was called. A refused stream is printed on standard error, and the device keeps its
+  /// parts. The plan is one for the process, and not thread-safe: all devices are used from one
+  /// thread while it is on.
   static void reload_at_one_of(std::uint32_t calls, std::uint64_t seed);
   struct reload_counts {
     std::uint64_t done = 0, refused = 0;
@@ -186,7 +192,8 @@ class device {
  private:
   struct parts;
   enum class entry : unsigned char { any, timer };
-  /// The parts, for a call that begins now.
+  /// The parts, for a call that begins now. `timer`: the call answers arm_timer(), so a timer that
+  /// a load arms is disarmed.
   parts& entered(entry by = entry::any);
   std::unique_ptr<parts> parts_;
 };

@@ -45,7 +45,7 @@ inline constexpr std::uint64_t drop_remarks_interval_ns = 100'000'000;
 
 struct remark {
   std::uint64_t number = 0;  ///< counts every kept remark of the device, from 1
-  std::uint64_t time = 0;    ///< environment::now() when it was told
+  std::uint64_t time = 0;    ///< of the adapter: environment::now() until a state is loaded
   remark_kind kind = remark_kind::complaint;
   const char* rule = "";  ///< the name of the rule that was broken; empty where none was
   std::string text;       ///< one line without a line end, at most 400 bytes
