@@ -22,9 +22,10 @@ using layouts::opcode;
 class saved_state : public transport_fixture {
  protected:
   /// Another adapter in the place of this one, in the same host.
-  void replace(options how) {
+  void replace(const options& how) {
+    const options copy = how;  // `how` may be the device's own
     std::destroy_at(hca.get());
-    std::construct_at(hca.get(), *host, how);
+    std::construct_at(hca.get(), *host, copy);
     host->attach(*hca);
   }
   /// The state goes on in another adapter. The clock of its host says `clock`.

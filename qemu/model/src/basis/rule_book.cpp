@@ -121,7 +121,8 @@ void rule_book::pass_on(remark n) {
   if (n.kind == remark_kind::packet_dropped) ++drops_explained_;
   n.number = ++told_;
   environment_.tell(n);
-  ring_[(n.number - 1) % ring_.size()] = {std::move(n)};
+  kept_remark& place = ring_[(n.number - 1) % ring_.size()];
+  place = {std::move(n)};
 }
 
 }  // namespace freehca::model

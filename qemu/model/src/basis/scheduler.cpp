@@ -172,8 +172,8 @@ void scheduler::arm_after_load() {
 }
 
 std::optional<std::uint16_t> scheduler::receiver_named(const std::string& name) const {
-  for (std::uint16_t i = 0; i < receivers_.size(); ++i)
-    if (receivers_[i].name == name) return i;
+  for (std::size_t i = 0; i < receivers_.size(); ++i)
+    if (receivers_[i].name == name) return static_cast<std::uint16_t>(i);
   return std::nullopt;
 }
 

@@ -68,6 +68,7 @@ class flow_rule {
     };
     kind what = kind::none;
     std::array<std::byte, 32> value{};
+    // clang-tidy 14 sees a pointer compared with 0. NOLINTNEXTLINE(modernize-use-nullptr)
     auto operator<=>(const key&) const = default;
 
     static key of_dgid(const std::byte* dgid);
