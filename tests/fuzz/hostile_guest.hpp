@@ -32,7 +32,8 @@ class hostile_guest : public model::test::transport_fixture {
   void expect_working_after_reset();
   /// Of all that was done since it was made, and of what stands in the host's memory.
   std::uint64_t trace() const;
-  /// The same without the adapter's account of its work, and with the digest of its state.
+  /// The same without the adapter's account of its work and the calls of its timer, and with the
+  /// digest of its state. Discarded memory is freed in turns of its own, or before a save.
   std::uint64_t outcome() const;
 
  protected:
@@ -121,7 +122,7 @@ class hostile_guest : public model::test::transport_fixture {
 
   const unsigned cabled_port;
   input script{nullptr, 0};
-  digest steps;
+  digest steps, turns;
   test_qp pairs[4];       ///< RC, its peer, UD, MLX
   cabled_end cabled[4];   ///< on the cable: RC, UC, UD, XRC
   bool answered = false;  ///< a management datagram has come back by the cable

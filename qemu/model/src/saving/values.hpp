@@ -22,9 +22,8 @@ template <>
 inline constexpr auto greatest<link_layer> = link_layer::ethernet;
 template <>
 inline constexpr auto greatest<layouts::roce_mode> = layouts::roce_mode::v2;
-/// Events of unknown types are not delivered.
 template <>
-inline constexpr auto greatest<layouts::event_type> = layouts::event_type::none;
+inline constexpr auto greatest<layouts::event_type> = layouts::event_type{0xff};
 
 template <>
 inline constexpr auto fields_of<command_verdict> =
