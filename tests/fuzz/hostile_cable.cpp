@@ -187,6 +187,8 @@ model::outgoing_packet hostile_guest::wrapped(const cabled_end&,
   way.dlid = kind < 0xf0 ? own_lid : std::uint16_t{0xc001};
   way.global = (kind & 0x40) != 0;
   model::outgoing_packet out = *far_codec().wrap(way, base, extended_bytes, payload);
+  // The buffer is the adapter's, and has bytes of earlier packets.
+  std::memset(out.payload_bytes(), 0, payload);
   auto local = layouts::image<lrh>::from_bytes(out.p.bytes.data());
   local.set<&lrh::slid>(far_lid);
   std::memcpy(out.p.bytes.data(), local.data(), lrh::bytes);
