@@ -31,8 +31,8 @@ command_engine::command_engine(adapter& a, const firmware& f)
 }
 
 void command_engine::count_opcodes() {
-  for (std::uint16_t o = 0; o < by_opcode_.size(); ++o)
-    if (a_.commands.find(o))
+  for (std::size_t o = 0; o < by_opcode_.size(); ++o)
+    if (a_.commands.find(static_cast<std::uint16_t>(o)))
       a_.counters.add(std::string("command_") + layouts::name_of(static_cast<layouts::opcode>(o)),
                       by_opcode_[o]);
 }
