@@ -38,7 +38,8 @@ class frame_fixture : public transport_fixture {
  protected:
   static constexpr std::uint64_t mac = 0x0002c9f0ca01, peer_mac = 0x525400000702;
 
-  explicit frame_fixture(options how = ethernet_options(), steering mode = steering::by_groups)
+  explicit frame_fixture(const options& how = ethernet_options(),
+                         steering mode = steering::by_groups)
       : transport_fixture(how, nullptr, mode) {
     host->on_wire = [this](unsigned port, std::vector<std::byte>& bytes) {
       if (port == 1) sent.push_back(bytes);

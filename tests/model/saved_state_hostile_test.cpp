@@ -161,7 +161,8 @@ void try_mutants(const saved_machines& of) {
   for (std::uint64_t n = 0; n < count && !testing::Test::HasFailure(); ++n) {
     const std::uint64_t seed = first + n;
     if (n % 1000 == 999) {
-      std::printf("%llu mutants, %u taken\n", static_cast<unsigned long long>(n + 1), taken);
+      const auto done = static_cast<unsigned long long>(n);
+      std::printf("%llu mutants, %u taken\n", done + 1, taken);
       std::fflush(stdout);
     }
     try_mutant(of.all[seed % of.all.size()], of, seed, memory, taken);

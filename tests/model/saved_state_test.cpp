@@ -23,9 +23,9 @@ class saved_state : public transport_fixture {
  protected:
   /// Another adapter in the place of this one, in the same host.
   void replace(const options& how) {
-    const options copy = how;  // `how` may be the device's own
+    next_ = how;  // `how` may be the device's own
     std::destroy_at(hca.get());
-    std::construct_at(hca.get(), *host, copy);
+    std::construct_at(hca.get(), *host, next_);
     host->attach(*hca);
   }
   /// The state goes on in another adapter. The clock of its host says `clock`.
@@ -63,6 +63,9 @@ class saved_state : public transport_fixture {
     expect_pattern(region_start + 0x100000, 300'000, 7);
     EXPECT_EQ(host->complaints, std::vector<std::string>());
   }
+
+ private:
+  options next_;
 };
 
 TEST_F(saved_state, a_message_under_way_arrives_from_another_adapter) {
