@@ -36,6 +36,12 @@ class key_users;
 /// What INIT_HCA told the adapter: where each context table starts in ICM and how many entries it
 /// has. All zero before INIT_HCA and after CLOSE_HCA.
 struct hca_profile {
+  static constexpr unsigned log_most_group_bytes =
+      12;                                              ///< Linux mlx4.h MLX4_MAX_MGM_LOG_ENTRY_SIZE
+  static constexpr unsigned log_rule_bytes_least = 7;  ///< Linux mlx4.h MLX4_FS_MGM_LOG_ENTRY_SIZE
+  static constexpr unsigned log_least_uar_page_bytes = 12;
+  static constexpr unsigned log_most_uar_page_bytes = 16;  ///< no source: chosen
+
   bool running = false;
   std::uint64_t qpc_base = 0, rdmarc_base = 0, altc_base = 0, auxc_base = 0, srqc_base = 0,
                 cqc_base = 0, eqc_base = 0, cmpt_base = 0, dmpt_base = 0, mtt_base = 0, mc_base = 0;

@@ -21,26 +21,25 @@ static_assert(any_limits.log_reserved_mpts <= limits_connectx3.log_reserved_mpts
 constexpr std::uint64_t base_alignment = 32;
 
 const char* unfit(const hca_profile& p, const adapter_limits& have) {
-  constexpr unsigned log_most_group_bytes = 12, log_rule_bytes_least = 7;
-  constexpr unsigned log_least_uar_page_bytes = 12, log_most_uar_page_bytes = 16;
   const struct {
     unsigned value, least, most;
     const char* text;
-  } bounds[] = {{p.log_qps, have.log_reserved_qps, have.log_qps, "log_qps is out of bounds"},
-                {p.log_srqs, have.log_reserved_srqs, have.log_srqs, "log_srqs is out of bounds"},
-                {p.log_cqs, have.log_reserved_cqs, have.log_cqs, "log_cqs is out of bounds"},
-                {p.log_eqs, have.log_reserved_eqs, have.log_eqs, "log_eqs is out of bounds"},
-                {p.log_mpts, have.log_reserved_mpts, have.log_mpts, "log_mpts is out of bounds"},
-                {p.log_rd_per_qp, 0, have.log_read_resources, "log_rd_per_qp is out of bounds"},
-                {p.log_mc_table, 0, have.log_groups, "log_mc_table is out of bounds"},
-                {p.log_mc_entry_bytes, p.device_managed_steering ? log_rule_bytes_least : 0,
-                 log_most_group_bytes, "log_mc_entry_bytes is out of bounds"},
-                {p.log_mc_hash, 0, p.log_mc_table, "log_mc_hash is out of bounds"}};
+  } bounds[] = {
+      {p.log_qps, have.log_reserved_qps, have.log_qps, "log_qps is out of bounds"},
+      {p.log_srqs, have.log_reserved_srqs, have.log_srqs, "log_srqs is out of bounds"},
+      {p.log_cqs, have.log_reserved_cqs, have.log_cqs, "log_cqs is out of bounds"},
+      {p.log_eqs, have.log_reserved_eqs, have.log_eqs, "log_eqs is out of bounds"},
+      {p.log_mpts, have.log_reserved_mpts, have.log_mpts, "log_mpts is out of bounds"},
+      {p.log_rd_per_qp, 0, have.log_read_resources, "log_rd_per_qp is out of bounds"},
+      {p.log_mc_table, 0, have.log_groups, "log_mc_table is out of bounds"},
+      {p.log_mc_entry_bytes, p.device_managed_steering ? hca_profile::log_rule_bytes_least : 0,
+       hca_profile::log_most_group_bytes, "log_mc_entry_bytes is out of bounds"},
+      {p.log_mc_hash, 0, p.log_mc_table, "log_mc_hash is out of bounds"}};
   for (const auto& b : bounds)
     if (b.value > b.most || (p.running && b.value < b.least)) return b.text;
   // Pages of BAR2 have this size before INIT_HCA too.
-  if (p.log_uar_page_bytes < log_least_uar_page_bytes ||
-      p.log_uar_page_bytes > log_most_uar_page_bytes)
+  if (p.log_uar_page_bytes < hca_profile::log_least_uar_page_bytes ||
+      p.log_uar_page_bytes > hca_profile::log_most_uar_page_bytes)
     return "log_uar_page_bytes is out of bounds";
   const std::uint64_t bases[] = {p.qpc_base, p.rdmarc_base, p.srqc_base, p.cqc_base, p.eqc_base};
   if (std::ranges::any_of(bases, [](std::uint64_t base) { return base % base_alignment != 0; }))

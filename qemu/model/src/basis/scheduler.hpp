@@ -20,8 +20,7 @@
 #include "basis/adapter_clock.hpp"
 #include "basis/work_account.hpp"
 #include "basis/work_item.hpp"
-#include "saving/reader.hpp"
-#include "saving/writer.hpp"
+#include "saving/fields.hpp"
 
 namespace freehca::model {
 

@@ -135,9 +135,6 @@ void firmware::take_profile(command_checks& is, const layouts::image<layouts::in
 
   // The limits of QUERY_DEV_CAP (firmware_queries.cpp); firmware's own entries must fit.
   const adapter_limits& have = a_.limits();
-  constexpr unsigned log_most_group_bytes = 12;     // MLX4_MAX_MGM_LOG_ENTRY_SIZE, Linux mlx4.h
-  constexpr unsigned log_most_uar_page_bytes = 16;  // no source: chosen
-  constexpr unsigned log_rule_bytes_least = 7;      // MLX4_FS_MGM_LOG_ENTRY_SIZE, Linux mlx4.h
   check_bounds(
       is, {{"log_num_qps", &p.log_qps, have.log_reserved_qps, have.log_qps},
            {"log_num_srqs", &p.log_srqs, have.log_reserved_srqs, have.log_srqs},
@@ -146,9 +143,10 @@ void firmware::take_profile(command_checks& is, const layouts::image<layouts::in
            {"log_mpt_sz", &p.log_mpts, have.log_reserved_mpts, have.log_mpts},
            {"log_rd_per_qp", &p.log_rd_per_qp, 0, have.log_read_resources},
            {"log_mc_table_sz", &p.log_mc_table, 0, have.log_groups},
-           {"log_mc_entry_sz", &p.log_mc_entry_bytes, managed ? log_rule_bytes_least : 0,
-            log_most_group_bytes},
-           {"uar_page_sz: log2 of the page", &p.log_uar_page_bytes, 12, log_most_uar_page_bytes}});
+           {"log_mc_entry_sz", &p.log_mc_entry_bytes,
+            managed ? hca_profile::log_rule_bytes_least : 0, hca_profile::log_most_group_bytes},
+           {"uar_page_sz: log2 of the page", &p.log_uar_page_bytes,
+            hca_profile::log_least_uar_page_bytes, hca_profile::log_most_uar_page_bytes}});
   is.at_most(rule::table_place, "log_mc_hash_sz", p.log_mc_hash, p.log_mc_table);
   p.log_mc_hash = std::min(p.log_mc_hash, p.log_mc_table);
   // "Each table is aligned to its size" (init_hca.hpp): an entry never crosses a page.

@@ -21,11 +21,6 @@
 
 namespace freehca::model {
 
-namespace saving {
-class reader;
-class writer;
-}  // namespace saving
-
 class cable;
 class subnet_manager;
 

@@ -28,11 +28,6 @@
 
 namespace freehca::model {
 
-namespace saving {
-class reader;
-class writer;
-}  // namespace saving
-
 class command_checks;
 
 class ethernet_port;

@@ -20,11 +20,6 @@
 
 namespace freehca::model {
 
-namespace saving {
-class reader;
-class writer;
-}  // namespace saving
-
 /// The queue pairs that are not in the reset state. Their contexts stand in ICM: what execution
 /// changes is written back soon after, and before every command that shows it.
 class queue_pairs final : private work_receiver {

@@ -62,32 +62,22 @@ class uar_users {
   std::unordered_map<std::uint32_t, std::uint32_t> pages_;
   std::uint64_t changes_ = 0;
 
-  /// A queue, as a stream has it.
-  struct user {
-    std::uint32_t page = 0;
-    kind what = kind::send_queue;
-    std::uint32_t number = 0;
-
-    using saved =
-        saving::fields<&user::page, saving::up_to(&user::what, kind::event_queue), &user::number>;
-  };
-
  public:
-  static constexpr saving::unsaved_member unsaved[] = {{"queues_", "transfer_state() saves them"},
-                                                       {"pages_", "the pages of the queues"},
+  using saved = saving::fields<&uar_users::queues_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"pages_", "the pages of the queues"},
                                                        {"changes_", "it rises with each load"}};
   template <class Archive>
   void transfer_state(Archive& archive) {
-    std::vector<user> users;
-    for (const auto& [page, what, number] : queues_) users.push_back({page, what, number});
-    transfer(archive, users);
+    transfer_members(archive, *this);
     if constexpr (Archive::loads) {
-      queues_.clear();
-      pages_.clear();
       ++changes_;
-      for (const user& u : users) add(u.page, u.what, u.number);
+      pages_.clear();
+      for (const auto& queue : queues_) ++pages_[std::get<0>(queue)];
     }
   }
 };
+
+template <>
+inline constexpr auto saving::greatest<uar_users::kind> = uar_users::kind::event_queue;
 
 }  // namespace freehca::model

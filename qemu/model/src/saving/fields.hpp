@@ -22,6 +22,9 @@
 
 namespace freehca::model::saving {
 
+class reader;
+class writer;
+
 /// The version of the streams that this build writes.
 inline constexpr unsigned newest_version = 1;
 
@@ -89,6 +92,11 @@ constexpr behind_row<Class, Member> behind(Member Class::*member) {
 /// as `fields<...>{}`.
 template <class Class>
 inline constexpr auto fields_of = nullptr;
+
+/// The greatest value of an enumeration that fields without a row of their own have. Specialised
+/// beside the enumeration.
+template <class Enumeration>
+inline constexpr auto greatest = nullptr;
 
 /// A member that no stream has.
 struct unsaved_member {

@@ -38,11 +38,6 @@
 
 namespace freehca::model::saving {
 
-/// The greatest value of an enumeration that fields without a row of their own have. Specialised
-/// beside the enumeration.
-template <class Enumeration>
-inline constexpr auto greatest = nullptr;
-
 template <class Archive, class Value>
 void transfer(Archive& archive, Value& value);
 
@@ -196,43 +191,33 @@ auto in_order(Associative& value) {
   return all;
 }
 
-template <class Archive, class Map>
-void transfer_mapping(Archive& archive, Map& value) {
-  using key = typename Map::key_type;
+template <class Archive, class Associative>
+void transfer_associative(Archive& archive, Associative& value) {
+  using key = typename Associative::key_type;
   std::uint32_t count = transfer_count(archive, value.size());
   if constexpr (Archive::loads) {
     value.clear();
     for (; count != 0 && archive.ok(); --count) {
       key k{};
       transfer(archive, k);
-      const auto [at, is_new] = value.try_emplace(std::move(k));
-      if (!is_new) archive.refuse("a key comes twice");
-      else transfer(archive, at->second);
+      if constexpr (mapping<Associative>) {
+        const auto [at, is_new] = value.try_emplace(std::move(k));
+        if (is_new) transfer(archive, at->second);
+        else archive.refuse("a key comes twice");
+      } else if (!value.insert(std::move(k)).second) {
+        archive.refuse("an element comes twice");
+      }
     }
   } else {
     for (auto at : in_order(value)) {
-      key k = at->first;
-      transfer(archive, k);
-      transfer(archive, at->second);
-    }
-  }
-}
-
-template <class Archive, class Set>
-void transfer_set(Archive& archive, Set& value) {
-  using key = typename Set::key_type;
-  std::uint32_t count = transfer_count(archive, value.size());
-  if constexpr (Archive::loads) {
-    value.clear();
-    for (; count != 0 && archive.ok(); --count) {
-      key k{};
-      transfer(archive, k);
-      if (!value.insert(std::move(k)).second) archive.refuse("an element comes twice");
-    }
-  } else {
-    for (auto at : in_order(value)) {
-      key k = *at;
-      transfer(archive, k);
+      if constexpr (mapping<Associative>) {
+        key k = at->first;
+        transfer(archive, k);
+        transfer(archive, at->second);
+      } else {
+        key k = *at;
+        transfer(archive, k);
+      }
     }
   }
 }
@@ -335,10 +320,8 @@ void transfer(Archive& archive, Value& value) {
     archive.bytes(value.data(), count);
   } else if constexpr (sequence<Value>) {
     transfer_sequence(archive, value);
-  } else if constexpr (mapping<Value>) {
-    transfer_mapping(archive, value);
-  } else if constexpr (set<Value>) {
-    transfer_set(archive, value);
+  } else if constexpr (mapping<Value> || set<Value>) {
+    transfer_associative(archive, value);
   } else if constexpr (is_a<std::optional, Value> || owning_pointer<Value>) {
     transfer_optional(archive, value);
   } else if constexpr (is_a<std::pair, Value> || is_a<std::tuple, Value>) {

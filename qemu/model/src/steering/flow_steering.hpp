@@ -19,11 +19,6 @@
 
 namespace freehca::model {
 
-namespace saving {
-class reader;
-class writer;
-}  // namespace saving
-
 /// Device-managed flow steering: QP_FLOW_STEERING_ATTACH and _DETACH, FLOW_STEERING_IB_UC_QP_RANGE,
 /// and who gets a packet when INIT_HCA has chosen it. Rules are not kept in the table that the host
 /// lends, since nothing tells how a card lays them out there: the table only bounds their number.

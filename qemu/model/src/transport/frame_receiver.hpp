@@ -16,11 +16,6 @@
 
 namespace freehca::model {
 
-namespace saving {
-class reader;
-class writer;
-}  // namespace saving
-
 class queue_pairs;
 class receive_queues;
 class work_completions;

@@ -15,11 +15,6 @@
 
 namespace freehca::model {
 
-namespace saving {
-class reader;
-class writer;
-}  // namespace saving
-
 class arrivals;
 class drop_log;
 struct queue_pair;

@@ -18,11 +18,6 @@
 
 namespace freehca::model {
 
-namespace saving {
-class reader;
-class writer;
-}  // namespace saving
-
 /// Queue pairs and shared receive queues: their commands, work queue engines, the RC, UC and UD
 /// state machines, and the special queue pairs. Packets leave through ports::transmit and arrive by
 /// receive().

@@ -5,7 +5,6 @@
 #include "queues/completion_queues.hpp"
 #include "queues/queue_pairs.hpp"
 #include "queues/wqe_reader.hpp"
-#include "saving/transfer.hpp"
 #include "transport/send_engine.hpp"
 
 namespace freehca::model {
@@ -54,49 +53,11 @@ void uar_looks::look_at_send_queue(std::uint32_t qpn) {
     sends_.found_given(*qp);
 }
 
-template <class Archive>
-void uar_looks::transfer_members(Archive& archive) {
-  saving::transfer_members(archive, *this);
-  const auto transfer_place = [&archive](place& where) {
-    auto number = static_cast<std::uint8_t>(where.second);
-    transfer(archive, where.first);
-    transfer(archive, number);
-    if constexpr (Archive::loads) {
-      where.second = number == 0 ? kind::send_queue : kind::completion_queue;
-      if (number != static_cast<std::uint8_t>(where.second))
-        archive.refuse("queues of kind %u are not looked at", unsigned{number});
-    }
-  };
-  archive.enter("turn");
-  transfer_place(turn_);
-  archive.leave();
-  archive.enter("waiting");
-  auto left = static_cast<std::uint32_t>(waiting_.size());
-  transfer(archive, left);
-  if constexpr (Archive::loads) {
-    for (waiting_.clear(); left != 0 && archive.ok(); --left) {
-      place where;
-      transfer_place(where);
-      const auto [here, is_new] = waiting_.try_emplace(where);
-      if (!is_new) archive.refuse("a page comes twice");
-      transfer(archive, here->second);
-    }
-  } else {
-    for (auto& [where, so_far] : waiting_) {
-      place written = where;
-      transfer_place(written);
-      transfer(archive, so_far);
-    }
-  }
-  archive.leave();
-}
-
-void uar_looks::transfer_state(saving::writer& to) {
-  transfer_members(to);
-}
-
-void uar_looks::transfer_state(saving::reader& from) {
-  transfer_members(from);
+const char* uar_looks::broken_invariant() const {
+  bool looked_at = turn_.second != kind::event_queue;
+  for (const auto& [where, so_far] : waiting_)
+    looked_at = looked_at && where.second != kind::event_queue;
+  return looked_at ? nullptr : "event queues, which are not looked at";
 }
 
 }  // namespace freehca::model

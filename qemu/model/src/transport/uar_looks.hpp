@@ -12,11 +12,6 @@
 
 namespace freehca::model {
 
-namespace saving {
-class reader;
-class writer;
-}  // namespace saving
-
 class queue_pairs;
 class send_engine;
 
@@ -51,9 +46,6 @@ class uar_looks final : private work_receiver {
     scheduled_ = false;
   }
 
-  void transfer_state(saving::writer& to);
-  void transfer_state(saving::reader& from);
-
  private:
   using place = std::pair<std::uint32_t, kind>;
   struct progress {
@@ -81,15 +73,11 @@ class uar_looks final : private work_receiver {
   bool scheduled_ = false;  ///< that is on its way
   std::uint64_t looks_ = 0;
 
-  template <class Archive>
-  void transfer_members(Archive& archive);
-
  public:
-  using saved = saving::fields<&uar_looks::scheduled_, &uar_looks::looks_>;
-  static constexpr saving::unsaved_member unsaved[] = {
-      {"work_", "set at construction"},
-      {"waiting_", "transfer_state() writes it, with numbers for the kinds of queues"},
-      {"turn_", "transfer_state() writes it, with a number for the kind of queues"}};
+  using saved = saving::fields<&uar_looks::scheduled_, &uar_looks::looks_, &uar_looks::turn_,
+                               &uar_looks::waiting_>;
+  static constexpr saving::unsaved_member unsaved[] = {{"work_", "set at construction"}};
+  const char* broken_invariant() const;
 };
 
 }  // namespace freehca::model
