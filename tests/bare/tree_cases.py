@@ -115,8 +115,10 @@ class Aarch64(Trees):
         )
 
     def test_ends_without_a_debugger(self):
-        """Nobody gets its status then."""
-        run = self.boot("bringup", "-semihosting-config", "enable=off", *machines.ADAPTER)
+        """QEMU's caller gets no status then. On the host's clock: with -icount, QEMU warns of a
+        processor that waits for an interrupt while no timer is armed, as this one does at last."""
+        without = ("-semihosting-config", "enable=off")
+        run = self.boot("bringup", *without, *machines.ADAPTER, hosts_clock=True)
         self.said("^bringup: passed$")
         self.assertEqual(run.status, 0)
 
