@@ -19,6 +19,9 @@
 #include "hw/pci/pci.h"
 #endif
 #include "hw/qdev-properties.h"
+#include "hw/resettable.h"
+#include "migration/blocker.h"
+#include "qapi/error.h"
 
 /* Where qtest_enabled() is. */
 #if MLX4_QEMU_AT_LEAST(10, 0)
@@ -32,6 +35,13 @@
 #include "system/system.h"
 #else
 #include "sysemu/sysemu.h"
+#endif
+
+/* Where qemu_add_vm_change_state_handler() is. */
+#if MLX4_QEMU_AT_LEAST(10, 0)
+#include "system/runstate.h"
+#else
+#include "sysemu/runstate.h"
 #endif
 
 /* Where icount_enabled() is. */
@@ -70,13 +80,36 @@ static inline bool mlx4_access_is_direct(MemoryRegion *region, bool writing)
 #endif
 }
 
-/* 9.2: plain reset functions became "legacy". */
-static inline void mlx4_set_reset(DeviceClass *dc, void (*reset)(DeviceState *))
-{
-#if MLX4_QEMU_AT_LEAST(9, 2)
-    device_class_set_legacy_reset(dc, reset);
+/* 9.1: a phase of a reset is told which reset it is. */
+#if MLX4_QEMU_AT_LEAST(9, 1)
+#define MLX4_RESET_PHASE(name, object) name(Object *object, ResetType type)
 #else
-    dc->reset = reset;
+#define MLX4_RESET_PHASE(name, object) name(Object *object)
+#endif
+
+/* 8.2: a blocker's owner is QEMU. */
+static inline bool mlx4_add_blocker(Error **reason, Error **errp)
+{
+#if MLX4_QEMU_AT_LEAST(8, 2)
+    return migrate_add_blocker(reason, errp) == 0;
+#else
+    if (migrate_add_blocker(*reason, errp) == 0) {
+        return true;
+    }
+    error_free(*reason);
+    *reason = NULL;
+    return false;
+#endif
+}
+
+static inline void mlx4_del_blocker(Error **reason)
+{
+#if MLX4_QEMU_AT_LEAST(8, 2)
+    migrate_del_blocker(reason);
+#else
+    migrate_del_blocker(*reason);
+    error_free(*reason);
+    *reason = NULL;
 #endif
 }
 

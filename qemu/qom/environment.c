@@ -89,7 +89,8 @@ static void intx(void *context, bool asserted)
     Mlx4State *s = context;
 
     mlx4_flush_posted_writes(s);
-    if (!s->dying) {
+    /* QEMU saves the level of the line itself. */
+    if (!s->dying && !s->loading) {
         pci_set_irq(PCI_DEVICE(s), asserted && !msix_enabled(PCI_DEVICE(s)));
     }
 }

@@ -107,6 +107,22 @@ bool mlx4_faults_begin(Mlx4State *s, Error **errp)
         && (!s->event_fault || give_event_fault(s, s->event_fault, errp));
 }
 
+/* Faults that count what they see cannot be saved. If QEMU allows no blocker of
+ * migration, there is no fault either. */
+static bool give_fault(Mlx4State *s,
+                       bool (*give)(Mlx4State *, const char *, Error **),
+                       const char *text, Error **errp)
+{
+    if (!give(s, text, errp)) {
+        return false;
+    }
+    if (!mlx4_update_migration_blocker(s, errp)) {
+        give(s, "", NULL);
+        return false;
+    }
+    return true;
+}
+
 static char *get_command_fault(Object *object, Error **errp)
 {
     return g_strdup(MLX4(object)->command_fault ?: "");
@@ -116,7 +132,7 @@ static void set_command_fault(Object *object, const char *text, Error **errp)
 {
     Mlx4State *s = MLX4(object);
 
-    if (!s->model || give_command_fault(s, text, errp)) {
+    if (!s->model || give_fault(s, give_command_fault, text, errp)) {
         g_free(s->command_fault);
         s->command_fault = g_strdup(text);
     }
@@ -131,7 +147,7 @@ static void set_event_fault(Object *object, const char *text, Error **errp)
 {
     Mlx4State *s = MLX4(object);
 
-    if (!s->model || give_event_fault(s, text, errp)) {
+    if (!s->model || give_fault(s, give_event_fault, text, errp)) {
         g_free(s->event_fault);
         s->event_fault = g_strdup(text);
     }
@@ -253,6 +269,11 @@ static void set_answers_of_qemu_enabled(PCIDevice *pci, bool enabled)
     if (pci->has_rom) {
         memory_region_set_enabled(&pci->rom, enabled);
     }
+}
+
+void mlx4_faults_loaded(Mlx4State *s)
+{
+    set_answers_of_qemu_enabled(PCI_DEVICE(s), !s->removed);
 }
 
 static void set_removed(Object *object, bool value, Error **errp)

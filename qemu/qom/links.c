@@ -10,6 +10,8 @@
 #include "qapi/error.h"
 #include "net/eth.h"
 #include "net/net.h"
+#include "qemu/error-report.h"
+#include "migration/qemu-file-types.h"
 #include "mlx4.h"
 
 /* What the model sends while it runs goes out when it has been left: a hub may
@@ -25,6 +27,25 @@ struct Mlx4Frame {
 /* That go out by a cable each time that the model is left: a system call each,
  * which cost about as much as a turn of the model. */
 #define FRAMES_A_TURN 64
+/* More than any packet or frame has; a saved state with more is damaged. */
+#define FRAME_BYTES_AT_MOST (64 * 1024)
+
+static void drop_frames(Mlx4Link *link)
+{
+    while (!QSIMPLEQ_EMPTY(&link->frames)) {
+        Mlx4Frame *frame = QSIMPLEQ_FIRST(&link->frames);
+
+        QSIMPLEQ_REMOVE_HEAD(&link->frames, next);
+        g_free(frame);
+    }
+    link->frame_count = 0;
+}
+
+static void add_frame(Mlx4Link *link, Mlx4Frame *frame)
+{
+    QSIMPLEQ_INSERT_TAIL(&link->frames, frame, next);
+    link->frame_count++;
+}
 
 static Mlx4Link *link_of(NetClientState *nc)
 {
@@ -151,9 +172,13 @@ static void flush(Mlx4State *s, unsigned most)
     }
 }
 
+/* A machine that does not run may be about to be saved: nothing of it changes,
+ * and the frames wait for mlx4_links_run(). */
 void mlx4_links_flush(Mlx4State *s)
 {
-    flush(s, FRAMES_A_TURN);
+    if (runstate_is_running()) {
+        flush(s, FRAMES_A_TURN);
+    }
 }
 
 bool mlx4_link_send(void *context, unsigned port, const void *from,
@@ -175,8 +200,7 @@ bool mlx4_link_send(void *context, unsigned port, const void *from,
     frame = g_malloc(sizeof(*frame) + bytes);
     frame->bytes = bytes;
     memcpy(frame->data, from, bytes);
-    QSIMPLEQ_INSERT_TAIL(&link->frames, frame, next);
-    link->frame_count++;
+    add_frame(link, frame);
     return true;
 }
 
@@ -226,7 +250,7 @@ static ssize_t receive_frame(NetClientState *nc, const uint8_t *from,
 static void link_status_changed(NetClientState *nc)
 {
     Mlx4Link *link = link_of(nc);
-    bool down = nc->link_down || link->gone;
+    bool down = !mlx4_link_is_plugged(link);
     int own = nc->link_down;
 
     nc->link_down = 0;
@@ -357,14 +381,8 @@ void mlx4_links_end(Mlx4State *s)
     for (i = 0; i < ARRAY_SIZE(s->links); i++) {
         Mlx4Link *link = &s->links[i];
 
-        while (link->nic && !QSIMPLEQ_EMPTY(&link->frames)) {
-            Mlx4Frame *frame = QSIMPLEQ_FIRST(&link->frames);
-
-            QSIMPLEQ_REMOVE_HEAD(&link->frames, next);
-            g_free(frame);
-        }
-        link->frame_count = 0;
         if (link->nic) {
+            drop_frames(link);
             /* Those that the backend keeps would come back by sent(). */
             qemu_purge_queued_packets(qemu_get_queue(link->nic));
             qemu_del_nic(link->nic);
@@ -372,4 +390,77 @@ void mlx4_links_end(Mlx4State *s)
             link->gone = false;
         }
     }
+}
+
+bool mlx4_link_is_plugged(const Mlx4Link *link)
+{
+    return !link->nic ||
+           !(qemu_get_queue(link->nic)->link_down || link->gone);
+}
+
+void mlx4_link_save_frames(const Mlx4Link *link, QEMUFile *file)
+{
+    const Mlx4Frame *frame;
+
+    qemu_put_be32(file, link->frame_count);
+    QSIMPLEQ_FOREACH(frame, &link->frames, next) {
+        qemu_put_be32(file, frame->bytes);
+        qemu_put_buffer(file, frame->data, frame->bytes);
+    }
+}
+
+bool mlx4_link_load_frames(Mlx4Link *link, QEMUFile *file)
+{
+    uint32_t count = qemu_get_be32(file);
+
+    drop_frames(link);
+    if (count > (link->nic ? FRAMES_AT_MOST : 0)) {
+        error_report("mlx4: %u frames wait for the cable of port %u in the "
+                     "saved state, and here %u can", count, link->port,
+                     link->nic ? FRAMES_AT_MOST : 0);
+        return false;
+    }
+    while (count-- > 0) {
+        uint32_t bytes = qemu_get_be32(file);
+        Mlx4Frame *frame;
+
+        if (bytes > FRAME_BYTES_AT_MOST) {
+            error_report("mlx4: a frame of the saved state has %u bytes; the "
+                         "most are %d", bytes, FRAME_BYTES_AT_MOST);
+            return false;
+        }
+        frame = g_malloc(sizeof(*frame) + bytes);
+        frame->bytes = bytes;
+        add_frame(link, frame);
+        if (qemu_get_buffer(file, frame->data, bytes) != bytes) {
+            error_report("mlx4: the saved state is cut off in a frame");
+            return false;
+        }
+    }
+    return true;
+}
+
+void mlx4_link_loaded(Mlx4Link *link, bool was_plugged)
+{
+    link->busy = false;
+    link->full = link->nic != NULL;
+    link->held_up = link->nic != NULL;
+    link->changed = link->nic && mlx4_link_is_plugged(link) != was_plugged;
+}
+
+void mlx4_links_run(Mlx4State *s)
+{
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->links); i++) {
+        Mlx4Link *link = &s->links[i];
+
+        if (link->changed && mlx4_enter(s)) {
+            link->changed = false;
+            freehca_model_plug_cable(s->model, link->port,
+                                     mlx4_link_is_plugged(link));
+            mlx4_leave(s);
+        }
+    }
+    mlx4_links_flush(s);
 }

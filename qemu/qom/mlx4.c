@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/module.h"
-#include "migration/vmstate.h"
 #include "mlx4.h"
 
 static void on_timer(void *opaque)
@@ -19,6 +18,8 @@ static void mlx4_exit(PCIDevice *pci)
 {
     Mlx4State *s = MLX4(pci);
 
+    mlx4_saved_state_end(s);
+    mlx4_guid_release(s);
     mlx4_links_pull(s);
     mlx4_unmap_pages(s);
     s->dying = true;
@@ -41,12 +42,14 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
 
     s->dying = false;
     if (!mlx4_options_from_properties(s, &options, errp) ||
-        !mlx4_links_check(s, &options, errp)) {
+        !mlx4_links_check(s, &options, errp) ||
+        !mlx4_guid_claim(s, options.node_guid, errp)) {
         return;
     }
     if (!mlx4_captures_begin(s, &options, errp) ||
         !mlx4_recording_begin(s, &options, errp)) {
         mlx4_captures_end(s);
+        mlx4_guid_release(s);
         return;
     }
     mlx4_identity_write(s);
@@ -71,15 +74,20 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
         mlx4_exit(pci);
         return;
     }
+    if (!mlx4_update_migration_blocker(s, errp)) {
+        mlx4_exit(pci);
+        return;
+    }
     mlx4_links_begin(s);
     mlx4_counters_add(s);
+    mlx4_saved_state_begin(s);
 }
 
 /* Of the machine, the bus, the function, or (from inside the model) of the
  * model's own reset register. */
-static void mlx4_reset(DeviceState *device)
+static void MLX4_RESET_PHASE(mlx4_reset, object)
 {
-    Mlx4State *s = MLX4(device);
+    Mlx4State *s = MLX4(object);
 
     mlx4_configuration_reset(s);
     if (s->depth > 0) {
@@ -107,11 +115,6 @@ static void mlx4_instance_finalize(Object *object)
     g_free(MLX4(object)->link_fault[1]);
 }
 
-static const VMStateDescription mlx4_vmstate = {
-    .name = TYPE_MLX4,
-    .unmigratable = 1,
-};
-
 static void mlx4_class_init(ObjectClass *klass, MLX4_CONST_10_1 void *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
@@ -121,7 +124,7 @@ static void mlx4_class_init(ObjectClass *klass, MLX4_CONST_10_1 void *data)
                "ConnectX-3 Pro)";
     dc->vmsd = &mlx4_vmstate;
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
-    mlx4_set_reset(dc, mlx4_reset);
+    RESETTABLE_CLASS(klass)->phases.hold = mlx4_reset;
     pc->realize = mlx4_realize;
     pc->exit = mlx4_exit;
     pc->config_read = mlx4_configuration_read;
@@ -133,6 +136,7 @@ static void mlx4_class_init(ObjectClass *klass, MLX4_CONST_10_1 void *data)
     mlx4_cables_add_class_properties(klass);
     mlx4_counters_add_class_properties(klass);
     mlx4_remarks_add_class_properties(klass);
+    mlx4_saved_state_add_class_properties(klass);
 }
 
 static const TypeInfo mlx4_type = {

@@ -67,6 +67,7 @@ typedef struct Mlx4Link {
     bool held_up;                   /* the backend waits for the model */
     bool flushing;
     bool gone;                      /* the backend was deleted */
+    bool changed;                   /* plugged or pulled by a move */
 } Mlx4Link;
 
 typedef struct Mlx4Writer Mlx4Writer;
@@ -130,6 +131,10 @@ struct Mlx4State {
     Mlx4MappedPage *mapped_slots[2 * MLX4_MAPPED_PAGES];
     unsigned mapped_count;
     bool reset_pending;
+    bool loading;                   /* the model takes a saved state */
+    bool cable_in[2];               /* of ports with a netdev, when saved */
+    Error *migration_blocker;       /* NULL: the state can be saved */
+    VMChangeStateEntry *run_state_handler;
     /* The function was unplugged: its configuration space, MSI-X and timer are
      * gone. The model goes when it has been left. */
     bool dying;
@@ -144,6 +149,8 @@ struct Mlx4State {
     Notifier captures_at_exit;
 
     /* Properties as given. */
+    uint64_t node_guid;             /* claimed; 0: none is */
+    QLIST_ENTRY(Mlx4State) next_card;
     char *variant_text;
     char *link_text[2];
     char *guid_text;
@@ -199,6 +206,7 @@ void mlx4_remarks_add_class_properties(ObjectClass *klass);
 
 /* faults.c: false and an error when what the properties ask for is not. */
 bool mlx4_faults_begin(Mlx4State *s, Error **errp);
+void mlx4_faults_loaded(Mlx4State *s);
 void mlx4_faults_add_class_properties(ObjectClass *klass);
 
 /* capabilities.c: the chain of a real card, with the serial number. */
@@ -253,6 +261,14 @@ void mlx4_links_pull(Mlx4State *s);
 void mlx4_links_end(Mlx4State *s);
 bool mlx4_link_send(void *context, unsigned port, const void *from,
                     size_t bytes);
+bool mlx4_link_is_plugged(const Mlx4Link *link);
+/* The frames that wait for a cable. load_frames: false, and an error is
+ * reported, when they cannot be. loaded: after the model's state; was_plugged:
+ * in the saved machine. run: the machine goes on. */
+void mlx4_link_save_frames(const Mlx4Link *link, QEMUFile *file);
+bool mlx4_link_load_frames(Mlx4Link *link, QEMUFile *file);
+void mlx4_link_loaded(Mlx4Link *link, bool was_plugged);
+void mlx4_links_run(Mlx4State *s);
 
 /* ethernet.c: address: burned in. */
 void mlx4_ethernet_init(Mlx4State *s);
@@ -293,6 +309,22 @@ bool mlx4_recording_begin(Mlx4State *s, freehca_model_options *options,
 bool mlx4_recording_began(Mlx4State *s, Error **errp);
 bool mlx4_record(void *context, const char *from, size_t bytes);
 void mlx4_recording_end(Mlx4State *s);
+
+/* saved_state.c: update: after what can stand in the way of saving has changed;
+ * false and an error when QEMU allows no blocker now (-only-migratable). */
+extern const VMStateDescription mlx4_vmstate;
+void mlx4_saved_state_begin(Mlx4State *s);
+void mlx4_saved_state_end(Mlx4State *s);
+bool mlx4_update_migration_blocker(Mlx4State *s, Error **errp);
+void mlx4_saved_state_add_class_properties(ObjectClass *klass);
+
+/* guids.c: default: of a card that was given none; first: of the first card of a
+ * machine without a UUID. claim: false and an error that names the card which
+ * has one of the four GUIDs from node_guid on; else they are taken until
+ * release. */
+uint64_t mlx4_guid_default(Mlx4State *s, uint64_t first);
+bool mlx4_guid_claim(Mlx4State *s, uint64_t node_guid, Error **errp);
+void mlx4_guid_release(Mlx4State *s);
 
 /* environment.c */
 extern const freehca_model_environment mlx4_environment;

@@ -116,15 +116,6 @@ static bool parse_link(const char *name, const char *text, uint8_t *link,
     return false;
 }
 
-/* Cards of one machine differ: the next default lies 16 further on (a card
- * takes four GUIDs from its own on: captures). */
-static uint64_t default_guid(uint64_t first)
-{
-    static unsigned cards;
-
-    return first + 16 * cards++;
-}
-
 /* MACs keep company with the GUIDs: vendor part and low bits are the same,
  * port 1 has the node's number on a CX-2 and the next on later cards. */
 static uint64_t mac_of_guid(Mlx4Variant variant, uint64_t guid)
@@ -206,7 +197,7 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
         return false;
     }
     if (!s->guid_text) {
-        options->node_guid = default_guid(options->node_guid);
+        options->node_guid = mlx4_guid_default(s, options->node_guid);
     } else if (!parse_guid(s->guid_text, &options->node_guid)) {
         error_setg(errp, "mlx4: guid=%s: 16 hexadecimal digits that are not "
                    "all zero, as in 0x0002c90300f0ca00 or "

@@ -65,7 +65,6 @@ class Control:
     def __init__(self, guest, rendezvous):
         self.guest = guest
         self.rendezvous = rendezvous
-        self.qmp_link = None
         self.thread = threading.Thread(target=self.serve, daemon=True)
 
     def start(self):
@@ -84,29 +83,34 @@ class Control:
         except OSError:
             pass  # QEMU has ended; what that means is said by whoever waits for it.
 
+    def open_line(self):
+        link = connect(self.guest.socket("control"), self.alive)
+        return link.makefile("rwb", buffering=0) if link else None
+
     def serve_link(self):
-        link = connect(os.path.join(self.guest.folder, "control"), self.alive)
-        if not link:
-            return
-        with link.makefile("rwb", buffering=0) as line:
-            for raw in line:
-                words = raw.decode("utf-8", "replace").strip("\r\n\0 ")
-                if words.startswith("exit "):
-                    self.guest.status = int(words.split()[1])
-                    self.guest.ended.set()
-                    continue
-                if not words:
-                    continue
-                try:
-                    answer = ("ok " + (self.answer(words) or "")).rstrip()
-                except (OSError, ValueError, LookupError, TypeError) as error:
-                    answer = "error " + str(error).replace("\n", " ")
-                line.write(answer.encode() + b"\n")
+        line = self.open_line()
+        while line is not None and (raw := line.readline()):
+            words = raw.decode("utf-8", "replace").strip("\r\n\0 ")
+            if words.startswith("exit "):
+                self.guest.status = int(words.split()[1])
+                self.guest.ended.set()
+                continue
+            if not words:
+                continue
+            process = self.guest.processes
+            try:
+                answer = ("ok " + (self.answer(words) or "")).rstrip()
+            except (OSError, ValueError, LookupError, TypeError) as error:
+                answer = "error " + str(error).replace("\n", " ")
+            if self.guest.processes != process:
+                line.close()
+                line = self.open_line()
+                if line is None:
+                    return
+            line.write(answer.encode() + b"\n")
 
     def qmp(self, command):
-        if not self.qmp_link:
-            self.qmp_link = Qmp(os.path.join(self.guest.folder, "qmp"), self.alive)
-        return self.qmp_link.run(command)
+        return self.guest.qmp.run(command)
 
     def get(self, name, device):
         """A property, or one of the model's counters by its short name."""
@@ -236,6 +240,8 @@ class Control:
         if command == "kill":
             self.guest.kill()
             return ""
+        if command == "move":
+            return f"{self.guest.move(rest):.3f}"
         if words == "adapter kill":
             self.guest.server.kill_adapter()
             return ""

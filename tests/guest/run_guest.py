@@ -25,8 +25,9 @@ sys.path.append(os.path.join(ROOT, "tests", "bare"))
 import extra_files
 import pairs
 from cable_switch import CableSwitch
-from control import Control, Rendezvous
+from control import Control, Qmp, Rendezvous
 from device_server import DeviceServer
+from moves import KINDS
 
 TIMED_OUT, NO_STATUS = 124, 125
 KERNEL_WORDS = (
@@ -48,6 +49,7 @@ class Guest:
         self.last_words = []  # of the adapter, where the guest took too long
         self.ended = threading.Event()
         self.process = None
+        self.qmp_link = None
         self.reader = None
         self.bare = None
         self.server = None
@@ -59,6 +61,10 @@ class Guest:
         self.control = None
         self.boots = 0
         self.killed = False  # as it asked to be; it boots once more
+        self.moves = 0  # from one QEMU to the next
+        self.moving = False
+        self.processes = 0  # of QEMU, so far
+        self.initrd_path = None
 
     def initrd(self):
         """The cached archives, and one made for this run, in one file."""
@@ -85,7 +91,11 @@ class Guest:
             extra_files.write(file, options, text)
         return path
 
-    def command(self, initrd):
+    def socket(self, name):
+        """Of the QEMU that runs now. In a move there are two of them."""
+        return os.path.join(self.folder, f"{name}{self.processes}")
+
+    def command(self):
         options = self.options
         # The clock of a server in a process of its own is the host's.
         virtual = options.virtual_time and not self.server
@@ -130,17 +140,17 @@ class Guest:
             "-kernel",
             options.kernel,
             "-initrd",
-            initrd,
+            self.initrd_path,
             "-append",
             " ".join([KERNEL_WORDS, *options.append]),
         ]
         for name, backend in (
-            ("kernel", f"file,path={self.log}"),
+            ("kernel", f"file,path={self.log},append=on"),
             ("output", "stdio,signal=off"),
-            ("control", f"socket,path={self.folder}/control,server=on,wait=off"),
+            ("control", f"socket,path={self.socket('control')},server=on,wait=off"),
         ):
             command += ["-chardev", f"{backend},id={name}", "-serial", f"chardev:{name}"]
-        command += ["-qmp", f"unix:{self.folder}/qmp,server=on,wait=off"]
+        command += ["-qmp", f"unix:{self.socket('qmp')},server=on,wait=off"]
         if self.server:
             return command + options.qemu_arguments + self.server.qemu_arguments()
         if options.hosts > 1 or options.bare or self.switch:
@@ -215,24 +225,61 @@ class Guest:
         self.boots += 1
         self.killed = False
         self.control = Control(self, self.rendezvous)
-        command = self.command(self.initrd())
+        self.initrd_path = self.initrd()
+        open(self.log, "w", encoding="utf-8").close()
+        self.start_process([])
+        self.control.start()
+
+    def start_process(self, more):
+        """A QEMU, with `more` arguments. The guest is this one's from now on."""
+        self.processes += 1
+        self.qmp_link = None
+        command = self.command() + more
         if self.options.verbose:
             print(shlex.join(command), file=sys.stderr)
-        open(self.log, "w", encoding="utf-8").close()
         if self.options.script:
             # A group of its own: an interrupt from the terminal is for us, and we end the guest.
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
             )
-            self.reader = threading.Thread(target=self.copy_output, daemon=True)
+            self.reader = threading.Thread(
+                target=self.copy_output, args=(self.process,), daemon=True
+            )
             self.reader.start()
         else:
             self.process = subprocess.Popen(command)
-        self.control.start()
 
-    def copy_output(self):
+    def end_process(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+
+    @property
+    def qmp(self):
+        """The monitor of the QEMU that runs now."""
+        if not self.qmp_link:
+            process = self.process
+            self.qmp_link = Qmp(self.socket("qmp"), lambda: process.poll() is None)
+        return self.qmp_link
+
+    def move(self, kind):
+        """To another QEMU. Returns for how many seconds the guest stood still."""
+        if kind not in KINDS:
+            raise ValueError(
+                f"no way to move a guest is called {kind}; there are: {', '.join(KINDS)}"
+            )
+        if self.server or not self.options.script:
+            raise ValueError("a guest moves with its adapter in QEMU, and with a script")
+        self.moving = True
+        self.moves += 1
+        try:
+            return KINDS[kind](self).run()
+        finally:
+            self.moving = False
+
+    def copy_output(self, process):
         prefix = f"host{self.index}| ".encode() if self.options.hosts > 1 else b""
-        for line in self.process.stdout:
+        for line in process.stdout:
             sys.stdout.buffer.write(prefix + line.replace(b"\r", b""))
             sys.stdout.buffer.flush()
 
@@ -244,7 +291,7 @@ class Guest:
     def finish(self, deadline):
         """Waits until QEMU ends; a guest that gave its status gets a few seconds for powering
         off."""
-        while self.process.poll() is None:
+        while self.moving or self.process.poll() is None:
             now = time.monotonic()
             if deadline is not None and now > deadline:
                 if self.status is None:

@@ -34,6 +34,7 @@ NAMES = [
     "test_ipxe",
     "test_ipxe_ethernet",
     "test_remarks",
+    "test_saved_state",
     "test_debugging",
     "test_device_server",
     "test_glue",

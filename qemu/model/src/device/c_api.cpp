@@ -2,10 +2,12 @@
 // Copyright the freehca authors
 #include <freehca/model/c_api.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <freehca/model/device.hpp>
 #include <freehca/model/rules.hpp>
@@ -375,6 +377,31 @@ void freehca_model_remarks(const freehca_model* model,
         to.to(to.context, n.number, n.time, name_of(n.kind).data(), n.rule, n.text.c_str());
       },
       &c);
+}
+
+bool freehca_model_obstacle_to_saving(const freehca_model* model, char* why,
+                                      std::size_t why_bytes) {
+  const std::string obstacle = model->adapter.obstacle_to_saving();
+  std::snprintf(why, why_bytes, "%s", obstacle.c_str());
+  return !obstacle.empty();
+}
+
+void freehca_model_save(freehca_model* model, void (*out)(void*, const void*, std::size_t),
+                        void* context) {
+  const std::vector<std::byte> stream = model->adapter.save();
+  out(context, stream.data(), stream.size());
+}
+
+bool freehca_model_load(freehca_model* model, const void* stream, std::size_t bytes, char* why,
+                        std::size_t why_bytes) {
+  std::string reason;
+  if (model->adapter.load({static_cast<const std::byte*>(stream), bytes}, reason)) return true;
+  std::snprintf(why, why_bytes, "%s", reason.c_str());
+  return false;
+}
+
+std::uint64_t freehca_model_state_digest(freehca_model* model) {
+  return model->adapter.state_digest();
 }
 
 void freehca_model_end_recording(freehca_model* model) {

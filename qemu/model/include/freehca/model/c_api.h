@@ -203,6 +203,18 @@ void freehca_model_remarks(const freehca_model *model,
                                        const char *rule, const char *text),
                            void *context);
 
+/* device::obstacle_to_saving(): false when nothing stands in the way; else the reason is in `why`,
+ * always terminated. */
+bool freehca_model_obstacle_to_saving(const freehca_model *model, char *why, size_t why_bytes);
+/* device::save(): hands the whole stream to `out` in one call. Precondition: no obstacle. */
+void freehca_model_save(freehca_model *model,
+                        void (*out)(void *context, const void *stream, size_t bytes), void *context);
+/* device::load(). False, and the reason in `why`: nothing has changed. */
+bool freehca_model_load(freehca_model *model, const void *stream, size_t bytes, char *why,
+                        size_t why_bytes);
+/* device::state_digest() */
+uint64_t freehca_model_state_digest(freehca_model *model);
+
 /* Writes the recording's last record, and records no more; without a recording, and a second time:
  * nothing. */
 void freehca_model_end_recording(freehca_model *model);
