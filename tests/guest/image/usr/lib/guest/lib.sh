@@ -109,8 +109,9 @@ log_clean() {
 #   sync NAME                  waits until the other guest of a pair says the same
 #   cable on|off               plugs or pulls the cable 'wire' of port 1
 #   kill                       kills this guest's QEMU, and boots the guest once more
-#   move snapshot|live         the guest goes on in another QEMU, which loads a snapshot of this one,
-#                              or which it migrates to; for how many seconds it stood still
+#   move snapshot|migrated|live  the guest goes on in another QEMU, which loads a snapshot of this
+#                              one, or which it migrates to, stopped or while it runs; for how many
+#                              seconds it stood still
 #   adapter kill               kills the adapter's process, where another takes its place
 #                              (--device-server, restarts=on)
 #   bare answer LINE           types it in at the other end's serial line (--bare) when that asks
