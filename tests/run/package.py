@@ -41,7 +41,7 @@ def check_contents(package):
         sys.exit(f"{package} has {more} beside")
     fields = run("dpkg-deb", "-f", package, "Package", "Depends")
     if "Package: freehca\n" not in fields or any(
-        name not in fields for name in ("libc6", "libfmt", "libseccomp2")
+        name not in fields for name in ("libc6", "libfmt", "libseccomp2", "libnettle8")
     ):
         sys.exit(f"{package}: {fields}")
 

@@ -8,11 +8,13 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -149,7 +151,7 @@ TEST_F(wires, a_wire_may_be_given_its_connection) {
   EXPECT_EQ(~std::uint64_t{0}, w->deadline()) << "it calls nobody";
   for (const std::string text : {"first", "second"}) {
     const descriptor other = peer();
-    w->take(descriptor(accept(listener.get(), nullptr, nullptr)));
+    w->take(descriptor(accept(listener.get(), nullptr, nullptr)), 0);
     EXPECT_TRUE(w->connected());
     ::send(other.get(), prefixed(text).data(), text.size() + 4, 0);
     turn(*w, got);
@@ -218,6 +220,184 @@ TEST_F(wires, streams_try_each_address_of_a_host) {
   EXPECT_EQ(std::vector<std::string>{"hello"}, heard.all);
 }
 
+// Two ends with a file each; each has the name of its file.
+struct wires_with_secrets : wires {
+  std::string secret(const std::string& name, const std::string& text) {
+    const std::string file = files.path(name);
+    std::ofstream(file) << text << '\n';
+    EXPECT_EQ(0, chmod(file.c_str(), 0600));
+    return ",secret=" + file + ",name=" + name;
+  }
+  // Works both ends, to which no time passes, until they have had each its turn to say all.
+  void greet(wire& one, wire& other) {
+    for (int i = 0; i < 8; ++i)
+      for (auto [w, to] : {std::pair(&one, &got), std::pair(&other, &heard)}) {
+        pollfd p{w->descriptor(), w->events(true), 0};
+        poll(&p, 1, 20);
+        w->work(p.revents, now, *to);
+      }
+  }
+  std::unique_ptr<wire> make(const std::string& text) {
+    auto made = make_wire(text, why);
+    EXPECT_NE(nullptr, made) << why;
+    return made;
+  }
+  std::string tcp = "127.0.0.1:47115";
+  std::string first = secret("first", "the secret of both ends"),
+              second = secret("second", "the secret of both ends"),
+              third = secret("third", "the secret of neither end");
+  kept heard;
+  std::uint64_t now = 1;
+};
+
+TEST_F(wires_with_secrets, packets_pass_when_both_ends_have_proved_it) {
+  const auto listener = make("stream:listen=" + tcp + first);
+  const auto caller = make("stream:connect=" + tcp + second);
+  EXPECT_EQ("", listener->warning());
+  EXPECT_TRUE(listener->send(bytes("lost"), 4));
+  greet(*caller, *listener);
+  ASSERT_TRUE(caller->connected());
+  ASSERT_TRUE(listener->connected());
+  EXPECT_TRUE(caller->send(bytes("there"), 5));
+  EXPECT_TRUE(listener->send(bytes("back"), 4));
+  greet(*caller, *listener);
+  EXPECT_EQ(std::vector<std::string>{"back"}, got.all);
+  EXPECT_EQ(std::vector<std::string>{"there"}, heard.all);
+  EXPECT_TRUE(got.complaints.empty() && heard.complaints.empty());
+}
+
+TEST_F(wires_with_secrets, a_wire_that_has_refused_one_peer_takes_the_next) {
+  const auto listener = make("stream:listen=" + tcp + first);
+  const auto wrong = make("stream:connect=" + tcp + third);
+  greet(*wrong, *listener);
+  EXPECT_FALSE(listener->connected());
+  ASSERT_EQ(1u, heard.complaints.size());
+  EXPECT_EQ("refused: \"third\" has another secret, or repeats an old hello", heard.complaints[0]);
+  ASSERT_EQ(1u, got.complaints.size());
+  EXPECT_NE(std::string::npos, got.complaints[0].find("hung up during the hello"));
+  EXPECT_EQ(now + 1'000'000'000, wrong->deadline()) << "it calls again, but not at once";
+  const auto without = make("stream:connect=" + tcp + ",name=bare");
+  greet(*without, *listener);
+  ASSERT_EQ(2u, heard.complaints.size());
+  EXPECT_EQ("refused: \"bare\" has no secret, and this end wants a proof", heard.complaints[1]);
+  const auto right = make("stream:connect=" + tcp + second);
+  greet(*right, *listener);
+  EXPECT_TRUE(listener->connected());
+  EXPECT_TRUE(right->connected());
+}
+
+TEST_F(wires_with_secrets, a_silent_peer_a_peer_of_qemu_and_a_replay_are_refused) {
+  const auto listener = make("stream:listen=" + path + first);
+  const auto turn_at = [&](std::uint64_t at) {
+    pollfd p{listener->descriptor(), listener->events(true), 0};
+    poll(&p, 1, 20);
+    listener->work(p.revents, at, heard);
+  };
+  {
+    const descriptor silent = peer();
+    turn_at(1);
+    EXPECT_STREQ("greeting", listener->state_name());
+    EXPECT_EQ(1 + hello::silence_ns, listener->deadline());
+    turn_at(1 + hello::silence_ns);
+    ASSERT_EQ(1u, heard.complaints.size());
+    EXPECT_EQ("refused: the other end sent no hello for 5 s", heard.complaints[0]);
+    EXPECT_STREQ("listening", listener->state_name());
+  }
+  {
+    const descriptor qemu = peer();
+    turn_at(1);
+    ::send(qemu.get(), prefixed("packet").data(), 10, 0);
+    turn_at(1);
+    ASSERT_EQ(2u, heard.complaints.size());
+    EXPECT_NE(std::string::npos, heard.complaints[1].find("a frame that is no hello"));
+  }
+  EXPECT_TRUE(heard.all.empty());
+  // A machine in the middle records a hello that is good, and repeats it.
+  std::string recorded;
+  for (int again = 0; again < 2; ++again) {
+    const std::string other_path = files.path("middle");
+    descriptor middle;
+    std::string bound;
+    ASSERT_EQ("", listen_at(other_path, 1, middle, bound));
+    const auto caller = make("stream:connect=" + other_path + second);
+    turn(*caller, got);
+    const descriptor to_caller(accept(middle.get(), nullptr, nullptr));
+    const descriptor to_listener = peer();
+    turn_at(1);
+    for (int i = 0; i < 6; ++i) {
+      const std::string from_listener = read_all(to_listener);
+      if (again == 0) ::send(to_caller.get(), from_listener.data(), from_listener.size(), 0);
+      turn(*caller, got);
+      const std::string from_caller =
+          again == 0 ? read_all(to_caller) : std::exchange(recorded, "");
+      ::send(to_listener.get(), from_caller.data(), from_caller.size(), MSG_NOSIGNAL);
+      if (again == 0) recorded += from_caller;
+      turn_at(1);
+    }
+    EXPECT_EQ(again == 0, listener->connected());
+    unlink(other_path.c_str());
+    if (again == 0) {
+      EXPECT_EQ(264u, recorded.size());
+    }
+    shutdown(to_listener.get(), SHUT_RDWR);
+    turn_at(1);
+    EXPECT_FALSE(listener->connected());
+  }
+  ASSERT_EQ(3u, heard.complaints.size());
+  EXPECT_NE(std::string::npos, heard.complaints[2].find("repeats an old hello"));
+}
+
+TEST_F(wires_with_secrets, refusals_are_reported_for_a_while_only) {
+  const auto listener = make("stream:listen=" + path + first);
+  for (int i = 0; i < 40; ++i) {
+    const descriptor other = peer();
+    turn(*listener, heard);
+    ::send(other.get(), prefixed("packet").data(), 10, 0);
+    turn(*listener, heard);
+  }
+  ASSERT_EQ(32u, heard.complaints.size());
+  EXPECT_NE(std::string::npos, heard.complaints[31].find("more refusals are not reported"));
+}
+
+TEST_F(wires, a_name_is_one_frame_and_a_wire_without_one_sends_nothing_of_its_own) {
+  const auto named = make_wire("stream:listen=" + path + ",name=left", why);
+  ASSERT_NE(nullptr, named) << why;
+  {
+    const descriptor other = peer();
+    turn(*named, got);
+    EXPECT_TRUE(named->connected());
+    const std::string sent = read_all(other);
+    ASSERT_EQ(132u, sent.size());
+    EXPECT_EQ(std::string("\0\0\0\x80\x01\x80\xc2\0\0\x0f", 10), sent.substr(0, 10))
+        << "an Ethernet frame that no bridge forwards";
+    EXPECT_EQ(std::string("\0\0\0\0\0\0\x88\xb5", 8), sent.substr(10, 8));
+  }
+  turn(*named, got);
+  const auto caller = make_wire("stream:connect=" + path, why);
+  kept heard;
+  for (int i = 0; i < 4; ++i) turn(*caller, heard), turn(*named, got);
+  EXPECT_TRUE(named->send(bytes("packet"), 6));
+  EXPECT_TRUE(caller->send(bytes("answer"), 6));
+  for (int i = 0; i < 4; ++i) turn(*caller, heard), turn(*named, got);
+  EXPECT_EQ(std::vector<std::string>{"packet"}, heard.all) << "the name is no packet";
+  EXPECT_EQ(std::vector<std::string>{"answer"}, got.all);
+}
+
+TEST_F(wires, tcp_without_a_secret_says_so) {
+  const auto warning = [this](const std::string& text) {
+    const auto made = make_wire(text, why);
+    EXPECT_NE(nullptr, made) << why;
+    return made != nullptr ? made->warning() : "";
+  };
+  EXPECT_NE(std::string::npos,
+            warning("stream:listen=127.0.0.1:47116").find("reaches 127.0.0.1:47116"));
+  EXPECT_NE(std::string::npos, warning("stream:connect=127.0.0.1:47116,name=left")
+                                   .find("listens at 127.0.0.1:47116 becomes the peer"));
+  EXPECT_EQ("", warning("stream:listen=127.0.0.1:47116,secret=none"));
+  EXPECT_EQ("", warning("stream:connect=127.0.0.1:47116,secret=none"));
+  EXPECT_EQ("", warning("stream:listen=" + path));
+}
+
 TEST_F(wires, datagrams_are_frames) {
   const std::string other = files.path("other");
   const auto a = make_wire("dgram:local=" + path + ",remote=" + other, why);
@@ -250,7 +430,9 @@ TEST_F(wires, what_is_no_wire) {
   for (const std::string text :
        {"stream", "stream:listen", "dgram:local=a/b", "tap", "stream:listen=nowhere",
         "stream:listen=/no/such/folder/wire", "dgram:local=/no/such/folder/a,remote=/b",
-        "dgram:local=127.0.0.1:0,remote=/b"}) {
+        "dgram:local=127.0.0.1:0,remote=/b", "dgram:local=/a,remote=/b,secret=none",
+        "dgram:local=/a,name=left,remote=/b", "stream:listen=127.0.0.1:47113,secret=/no/such/file",
+        "stream:listen=127.0.0.1:47113,nmae=left"}) {
     why.clear();
     EXPECT_EQ(nullptr, make_wire(text, why)) << text;
     EXPECT_FALSE(why.empty()) << text;

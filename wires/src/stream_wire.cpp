@@ -3,6 +3,7 @@
 #include <freehca/wires/stream_wire.hpp>
 
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,22 +34,35 @@ stream_wire::~stream_wire() {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
-std::unique_ptr<wire> stream_wire::listen(const std::string& address, std::string& why) {
-  auto made = std::make_unique<stream_wire>();
+std::unique_ptr<wire> stream_wire::listen(const std::string& text, std::string& why) {
+  std::string address;
+  hello_options options;
+  why = read_hello_options(text, address, options);
+  if (!why.empty()) return nullptr;
+  auto made = std::make_unique<stream_wire>(std::move(options));
   why = listen_at(address, 1, made->listener_, made->path_);
   if (!why.empty()) return nullptr;
   made->state_ = state::listening;
+  if (lacks_secret(address, made->options_)) made->warning_ = no_secret_warning(address, true);
   return made;
 }
 
-std::unique_ptr<wire> stream_wire::connect(const std::string& address, std::string& why) {
+std::unique_ptr<wire> stream_wire::connect(const std::string& text, std::string& why) {
+  std::string address;
+  hello_options options;
   std::vector<socket_address> addresses;
-  why = read_addresses(address, SOCK_STREAM, addresses);
-  return why.empty() ? connect(std::move(addresses)) : nullptr;
+  why = read_hello_options(text, address, options);
+  if (why.empty()) why = read_addresses(address, SOCK_STREAM, addresses);
+  if (!why.empty()) return nullptr;
+  auto made = std::make_unique<stream_wire>(std::move(options));
+  made->addresses_ = std::move(addresses);
+  if (lacks_secret(address, made->options_)) made->warning_ = no_secret_warning(address, false);
+  return made;
 }
 
-std::unique_ptr<wire> stream_wire::connect(std::vector<socket_address> addresses) {
-  auto made = std::make_unique<stream_wire>();
+std::unique_ptr<wire> stream_wire::connect(std::vector<socket_address> addresses,
+                                           hello_options options) {
+  auto made = std::make_unique<stream_wire>(std::move(options));
   made->addresses_ = std::move(addresses);
   return made;
 }
@@ -63,12 +77,21 @@ const char* stream_wire::state_name() const {
     case state::connected:
       break;
   }
-  return "connected";
+  return connected() ? "connected" : "greeting";
 }
 
-void stream_wire::take(wires::descriptor connection) {
+void stream_wire::take(wires::descriptor connection, std::uint64_t now) {
   connection_ = std::move(connection);
+  begin(hello_role::listener, now);
+}
+
+void stream_wire::begin(hello_role role, std::uint64_t now) {
   state_ = state::connected;
+  hello::nonce own{};
+  // Linux always fills so few bytes whole, once the kernel has been seeded.
+  if (getrandom(own.data(), own.size(), 0) != static_cast<ssize_t>(own.size())) return hang_up(now);
+  hello_.emplace(options_, role, own, now);
+  for (const hello::frame& one : hello_->take_frames()) put_frame(one.data(), one.size());
 }
 
 int stream_wire::descriptor() const {
@@ -82,6 +105,7 @@ short stream_wire::events(bool reading) const {
 }
 
 std::uint64_t stream_wire::deadline() const {
+  if (state_ == state::connected) return undelivered_ ? 0 : hello_->deadline();
   return state_ == state::apart && !addresses_.empty() ? next_call_ : wire::deadline();
 }
 
@@ -97,26 +121,44 @@ void stream_wire::work(short events, std::uint64_t now, wire_reader& to) {
   if (state_ == state::apart && !addresses_.empty() && now >= next_call_) {
     call(now);
   } else if (state_ == state::listening && events != 0) {
-    accept_one();
+    accept_one(now);
   } else if (state_ == state::connecting && events != 0) {
     check_call(now);
-  } else if (state_ == state::connected && events != 0) {
-    const bool reading = (events & (POLLIN | POLLHUP | POLLERR)) != 0;
-    if (!flush() || (reading && !read_frames(to))) hang_up(now);
+  } else if (state_ == state::connected && !work_connection(events, now, to)) {
+    hang_up(now);
   }
 }
 
-void stream_wire::accept_one() {
-  connection_ =
-      wires::descriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (connection_.open()) state_ = state::connected;
+// Returns false if the connection has ended. The hello and what follows it are taken by different
+// calls: a caller of work() sees first that the wire is connected, and then its packets.
+bool stream_wire::work_connection(short events, std::uint64_t now, wire_reader& to) {
+  const bool flushed = events == 0 || flush();
+  const bool reading = (events & (POLLIN | POLLHUP | POLLERR)) != 0;
+  const bool was_connected = connected();
+  const bool lives = flushed && (!reading || receive());
+  if (!work_hello(now, lives, to)) return false;
+  if (!was_connected && connected()) {
+    undelivered_ = true;
+    return true;
+  }
+  if (flushed && connected() && (reading || undelivered_)) {
+    undelivered_ = false;
+    if (!deliver(to)) return false;
+  }
+  return lives;
+}
+
+void stream_wire::accept_one(std::uint64_t now) {
+  wires::descriptor accepted(
+      accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (accepted.open()) take(std::move(accepted), now);
 }
 
 void stream_wire::call(std::uint64_t now) {
   const socket_address& to = addresses_[next_address_];
   connection_ = make_socket(to.family(), SOCK_STREAM);
   if (::connect(connection_.get(), to.get(), to.bytes) == 0) {
-    state_ = state::connected;
+    begin(hello_role::caller, now);
   } else if (errno == EINPROGRESS) {
     state_ = state::connecting;
   } else {
@@ -128,7 +170,7 @@ void stream_wire::check_call(std::uint64_t now) {
   int why = 0;
   socklen_t bytes = sizeof why;
   getsockopt(connection_.get(), SOL_SOCKET, SO_ERROR, &why, &bytes);
-  if (why == 0) state_ = state::connected;
+  if (why == 0) begin(hello_role::caller, now);
   else call_failed(now);
 }
 
@@ -145,18 +187,25 @@ void stream_wire::hang_up(std::uint64_t now) {
   waiting_.clear();
   arrived_.clear();
   sent_of_first_ = 0;
+  const bool refused = hello_ && !hello_->refusal().empty();
+  next_call_ = now + (refused ? refused_pause_ns : pause_ns);
+  hello_.reset();
+  undelivered_ = false;
   state_ = listener_.open() ? state::listening : state::apart;
-  next_call_ = now + pause_ns;
 }
 
 bool stream_wire::send(const std::byte* from, std::size_t bytes) {
-  if (state_ != state::connected) return true;
+  if (!connected()) return true;
   if (waiting_.size() >= most_waiting) return false;
+  put_frame(from, bytes);
+  return true;
+}
+
+void stream_wire::put_frame(const std::byte* from, std::size_t bytes) {
   std::vector<std::byte>& frame = waiting_.emplace_back(prefix_bytes + bytes);
   put_length(frame.data(), bytes);
   std::memcpy(frame.data() + prefix_bytes, from, bytes);
   if (waiting_.size() == 1) flush();  // work() detects a failure
-  return true;
 }
 
 bool stream_wire::flush() {
@@ -174,16 +223,45 @@ bool stream_wire::flush() {
   return true;
 }
 
-bool stream_wire::read_frames(wire_reader& to) {
+// Returns false if the peer has closed the connection.
+bool stream_wire::receive() {
   const std::size_t before = arrived_.size();
   arrived_.resize(before + read_at_once);
   const ssize_t got = recv(connection_.get(), arrived_.data() + before, read_at_once, 0);
   const int why = errno;
   arrived_.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
   if (got < 0) return why == EAGAIN || why == EWOULDBLOCK || why == EINTR;
-  if (got == 0) return false;
+  return got != 0;
+}
+
+// Returns false if the peer is refused.
+bool stream_wire::work_hello(std::uint64_t now, bool lives, wire_reader& to) {
+  while (hello_->examines()) {
+    const std::size_t bytes = hello_->arrived(arrived_);
+    if (bytes == 0) break;
+    drop_arrived(bytes);
+  }
+  hello_->run(now);
+  if (!lives) hello_->end();
+  for (const hello::frame& one : hello_->take_frames()) put_frame(one.data(), one.size());
+  if (hello_->refusal().empty()) {
+    if (hello_->open()) refusals_ = 0;
+    return true;
+  }
+  complain_of_refusal(to);
+  return false;
+}
+
+void stream_wire::complain_of_refusal(wire_reader& to) {
+  if (refusals_ == most_refusals) return;
+  ++refusals_;
+  to.complain(fmt::format("refused: {}{}", hello_->refusal(),
+                          refusals_ == most_refusals ? "; more refusals are not reported" : ""));
+}
+
+bool stream_wire::deliver(wire_reader& to) {
   std::size_t at = 0;
-  while (arrived_.size() - at >= prefix_bytes) {
+  while (!hello_->examines() && arrived_.size() - at >= prefix_bytes) {
     const std::size_t length = length_at(arrived_.data() + at);
     if (length > longest) {
       to.complain(
@@ -194,8 +272,12 @@ bool stream_wire::read_frames(wire_reader& to) {
     to.receive(arrived_.data() + at + prefix_bytes, length);
     at += prefix_bytes + length;
   }
-  arrived_.erase(arrived_.begin(), arrived_.begin() + static_cast<std::ptrdiff_t>(at));
+  drop_arrived(at);
   return true;
+}
+
+void stream_wire::drop_arrived(std::size_t bytes) {
+  arrived_.erase(arrived_.begin(), arrived_.begin() + static_cast<std::ptrdiff_t>(bytes));
 }
 
 }  // namespace freehca::wires

@@ -16,6 +16,11 @@ namespace freehca::wires {
 namespace {
 
 std::unique_ptr<wire> datagrams(const std::string& text, std::string& why) {
+  for (const char* option : {",secret=", ",name="})
+    if (text.find(option) != std::string::npos) {
+      why = fmt::format("dgram:local={}: only a stream has secret= and name=", text);
+      return nullptr;
+    }
   const std::string remote = ",remote=";
   const std::size_t comma = text.find(remote);
   if (comma != std::string::npos)

@@ -177,7 +177,7 @@ void switch_loop::accept_one() {
   if (free == ports_.end()) return;
   wires::descriptor who(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!who.open()) return;
-  free->free_for_callers->take(std::move(who));
+  free->free_for_callers->take(std::move(who), now());
   serve(static_cast<unsigned>(free - ports_.begin()) + 1, 0);
 }
 

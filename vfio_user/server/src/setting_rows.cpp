@@ -236,7 +236,8 @@ constexpr setting_row rows[] = {
      [](settings& s, text t) { s.link_fault[1] = t; return std::string(); }},
     {"port1", "what port 1 is cabled to: none (default), stream:listen=ADDRESS, "
               "stream:connect=ADDRESS or dgram:local=ADDRESS,remote=ADDRESS; an ADDRESS is a path "
-              "with a slash in it, or HOST:PORT. With link1=eth also tap:ifname=NAME, or user: a "
+              "with a slash in it, or HOST:PORT; behind that of a stream there may be ,secret=FILE "
+              "(or ,secret=none) and ,name=NAME. With link1=eth also tap:ifname=NAME, or user: a "
               "network that libslirp emulates, as user:hostfwd=...,tftp=FOLDER,bootfile=NAME",
      [](settings& s, text t) { s.wire[0] = t; return std::string(); }},
     {"port2", "the same for port 2", [](settings& s, text t) { s.wire[1] = t; return std::string(); }},

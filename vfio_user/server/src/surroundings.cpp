@@ -127,6 +127,8 @@ std::string adapter_function::lay_cables() {
     std::string why;
     cables_[i] = wires::make_wire(how_.wire[i], why, how_.closed);
     if (cables_[i] == nullptr) return fmt::format("--port{}: {}", i + 1, why);
+    if (const std::string warning = cables_[i]->warning(); !warning.empty())
+      report(fmt::format("--port{}: {}", i + 1, warning));
   }
   return "";
 }
@@ -192,7 +194,9 @@ class adapter_function::port_reader final : public wires::wire_reader {
     }
     freehca_model_link_receive(owner_.model_, port_ + 1, from, bytes);
   }
-  void complain(std::string_view what) override { report(what); }
+  void complain(std::string_view what) override {
+    report(fmt::format("port {}: {}", port_ + 1, what));
+  }
 
  private:
   adapter_function& owner_;

@@ -42,6 +42,9 @@ class wire {
   /// The state in a word, such as "open".
   virtual const char* state_name() const = 0;
 
+  /// What the program shall print at its start, in a sentence, or "".
+  virtual std::string warning() const { return ""; }
+
   /// The descriptor and events to wait for. `reading` says whether the caller accepts packets now.
   virtual int descriptor() const = 0;
   virtual short events(bool reading) const = 0;
@@ -53,9 +56,9 @@ class wire {
   virtual void add_permissions(closed_process::permissions&) const {}
 };
 
-/// Creates the wire that the text names ("stream:listen=/run/wire"). Returns null and a message if
-/// the text is wrong or the wire cannot be created. "none" does not name a wire. If the wire has a
-/// process of its own, that process is closed in the mode `closed`.
+/// Creates the wire that the text names ("stream:listen=/run/wire,name=host1"). Returns null and a
+/// message if the text is wrong or the wire cannot be created. "none" does not name a wire. If the
+/// wire has a process of its own, that process is closed in the mode `closed`.
 std::unique_ptr<wire> make_wire(const std::string& text, std::string& why,
                                 closed_process::mode closed = closed_process::mode::automatic);
 
