@@ -14,6 +14,8 @@ namespace {
 using infiniband_switch::most_ports;
 
 constexpr std::size_t longest_description = 64;
+/// After this silence the other end gives the link up (port_link::silence_ns).
+constexpr unsigned longest_grace_ms = 10'000;
 
 /// What the options say together. "", or what is wrong.
 std::string finish(settings& to, bool ports_given) {
@@ -48,6 +50,10 @@ int read_command_line(int argc, char** argv, settings& to) {
   app.add_option("--listen", to.listen,
                  "each who connects to this address takes the next port that is free");
   const CLI::Option* ports = app.add_option("--ports", to.ports, "with --listen: how many");
+  app.add_option("--grace-ms", to.grace_ms,
+                 "with --listen: how long a port keeps its link for a peer with a name whose "
+                 "connection has ended (5000)")
+      ->check(CLI::Range(0u, longest_grace_ms));
   app.add_option_function<std::string>(
       "--guid",
       [&to](const std::string& text) {
@@ -70,9 +76,10 @@ int read_command_line(int argc, char** argv, settings& to) {
   app.add_flag("--trace", to.trace,
                "each link that comes or goes and each dropped packet as a line on stderr");
   app.footer(
-      "An ADDRESS is a path with a slash in it, or HOST:PORT. It ends by SIGTERM or SIGINT. Exit "
-      "codes: 0 ended as it was\nasked to; 1 the operating system refused something; 2 wrong "
-      "usage.");
+      "An ADDRESS is a path with a slash in it, or HOST:PORT. Behind the ADDRESS of a stream or of "
+      "--listen there may be\n,secret=FILE (or ,secret=none) and ,name=NAME. It ends by SIGTERM or "
+      "SIGINT. Exit codes: 0 ended as it was asked to; 1 the\noperating system refused something; "
+      "2 wrong usage.");
   try {
     app.parse(argc, argv);
     if (const std::string why = finish(to, ports->count() != 0); !why.empty())

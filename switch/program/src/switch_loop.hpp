@@ -15,6 +15,7 @@
 #include <freehca/wires/stream_wire.hpp>
 #include <freehca/wires/wire.hpp>
 
+#include "callers.hpp"
 #include "settings.hpp"
 
 namespace freehca::switch_program {
@@ -40,13 +41,18 @@ class switch_loop final : public switch_common::surroundings {
   bool listens() const override { return how_.trace; }
 
  private:
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
   struct port {
     std::unique_ptr<wires::wire> wire;
-    wires::stream_wire* free_for_callers = nullptr;  ///< the same, where it is handed connections
     bool plugged = false;
     bool full = false;  ///< send() has said that there is no room
+    std::string name;   ///< of its last caller, with --listen
+    /// The end of the grace time in which the port keeps its link without a connection.
+    std::uint64_t held_until = never;
+    bool held() const { return held_until != never; }
   };
   class port_reader;
+  class caller_reader;
   enum place : unsigned { stop_place, listener_place, first_port_place };
 
   std::string lay_wires();
@@ -54,7 +60,13 @@ class switch_loop final : public switch_common::surroundings {
   std::string close_itself();
   void wait_for_something();
   void serve(unsigned number, short events);
-  void accept_one();
+  /// Tells the forwarder that the port's wire has a peer, or has none any more.
+  void update_plug(unsigned number);
+  void serve_callers();
+  /// The caller becomes the peer of the port.
+  void give_port(unsigned number, std::unique_ptr<wires::stream_wire> caller);
+  /// Reports what peers can cause as often as they like. Only the first lines are printed.
+  void report_some(std::string_view what);
   /// What was still to be sent is, for a moment.
   void say_goodbye();
 
@@ -63,6 +75,9 @@ class switch_loop final : public switch_common::surroundings {
   std::unique_ptr<switch_common::forwarder> forwarder_;
   wires::descriptor stop_, listener_;
   std::string listener_path_;
+  callers callers_;
+  unsigned some_reported_ = 0;
+  static constexpr unsigned most_reported = 32;
   std::string rights_;  ///< what close_itself() has done, for people
   std::vector<pollfd> watched_;
 };
