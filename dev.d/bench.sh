@@ -26,6 +26,9 @@
 #     RDMA writes of 64 bytes, 64 KiB and 1 MiB in the test guest, and the latency of 64 bytes,
 #     between two processes and within one, by Linux's mlx4_ib on the model against Soft-RoCE; with
 #     --device-server the model is a process of its own, and QEMU that of Debian's trixie-backports
+#   saved_state [--queue-pairs N] [--runs N] [--check]
+#     how long the model takes to save and to load its state with connected queue pairs, in process,
+#     and how large that is; the exit status is 0, or, with --check, 1 if a bound is missed
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -40,8 +43,9 @@ case ${1:-} in
   lateness) known=' --seconds ' ;;
   programs) known=' --runs --json --check ' ;;
   rdma_write) known=' --rounds --device-server --doorbells ' ;;
-  '') die "bench: say which one: commands, context_memory, driver, frames, lateness, programs, rdma_write" ;;
-  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, driver, frames, lateness, programs, rdma_write" ;;
+  saved_state) known=' --queue-pairs --runs --check ' ;;
+  '') die "bench: say which one: commands, context_memory, driver, frames, lateness, programs, rdma_write, saved_state" ;;
+  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, driver, frames, lateness, programs, rdma_write, saved_state" ;;
 esac
 what=$1
 shift
@@ -149,7 +153,9 @@ fi
 [[ $what != commands ]] || given[--queue-pairs]=${given[--queue-pairs]:-4096}
 queue_pairs=${given[--queue-pairs]:-}
 options=()
-for option in "${!given[@]}"; do options+=("$option" "${given[$option]}"); done
+for option in "${!given[@]}"; do
+  if [[ $option == --check ]]; then options+=(--check); else options+=("$option" "${given[$option]}"); fi
+done
 
 cd "$FREEHCA_ROOT"
 need script build

@@ -22,6 +22,7 @@ class measurement {
     r.outcome = each_of_them(&measurement::connect);
     r.nanoseconds = by_.now() - began;
     r.commands = by_.adapter.info().commands_issued - issued;
+    if (r.outcome.ok()) how_.connected();
     const status destroyed = each_of_them(&measurement::destroy);
     if (r.outcome.ok()) r.outcome = destroyed;
     return r;

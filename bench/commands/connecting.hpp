@@ -24,6 +24,7 @@ struct driven {
 struct connecting_options {
   unsigned queue_pairs = 4096;
   unsigned at_a_time = 64;  ///< queue pairs that are being connected at the same time
+  std::function<void()> connected = [] {};  ///< called once, when all are in RTS
 };
 
 struct connecting_result {
