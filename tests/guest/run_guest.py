@@ -49,6 +49,7 @@ class Guest:
         self.last_words = []  # of the adapter, where the guest took too long
         self.ended = threading.Event()
         self.process = None
+        self.started = []  # the QEMUs so far
         self.qmp_link = None
         self.reader = None
         self.bare = None
@@ -248,6 +249,7 @@ class Guest:
             self.reader.start()
         else:
             self.process = subprocess.Popen(command)
+        self.started.append(self.process)
 
     def end_process(self):
         self.process.kill()
@@ -270,10 +272,18 @@ class Guest:
             )
         if self.server or not self.options.script:
             raise ValueError("a guest moves with its adapter in QEMU, and with a script")
+        before = self.process, self.processes, self.reader, self.qmp
         self.moving = True
         self.moves += 1
         try:
             return KINDS[kind](self).run()
+        except (OSError, ValueError):
+            if before[0].poll() is None:
+                if self.process is not before[0]:
+                    self.end_process()
+                self.process, self.processes, self.reader, self.qmp_link = before
+                self.qmp.run({"execute": "cont"})
+            raise
         finally:
             self.moving = False
 
@@ -314,10 +324,11 @@ class Guest:
         return NO_STATUS if self.status is None else self.status
 
     def stop(self):
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-        if self.process:
-            self.process.wait()
+        # In a move that does not end there are two.
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
         if self.reader:
             self.reader.join(5)
         if self.bare:
