@@ -104,6 +104,57 @@ static bool has_begun(const NetClientState *backend)
     return backend->info_str[0] != 0;
 }
 
+/* The greeting with which a wire begins that has a name and no secret
+ * (docs/decisions/wires-hello.md). */
+#define HELLO_BYTES 128
+#define HELLO_VERSION 27
+#define HELLO_KIND 28
+#define HELLO_ROLE 29
+#define HELLO_NAME_BYTES 31
+#define HELLO_NAME 64
+#define HELLO_NAME_BYTES_AT_MOST 63
+
+static bool is_wire_name(const char *name)
+{
+    size_t bytes = strlen(name);
+
+    return bytes > 0 && bytes <= HELLO_NAME_BYTES_AT_MOST &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                        "0123456789-_.:") == bytes;
+}
+
+static void greet(Mlx4Link *link, NetClientState *nc)
+{
+    static const uint8_t beginning[HELLO_VERSION] =
+        "\x01\x80\xc2\x00\x00\x0f\x00\x00\x00\x00\x00\x00\x88\xb5"
+        "freehca hello";
+    uint8_t frame[HELLO_BYTES] = { 0 };
+
+    memcpy(frame, beginning, sizeof(beginning));
+    frame[HELLO_VERSION] = 1;
+    frame[HELLO_KIND] = 1;  /* a greeting */
+    frame[HELLO_ROLE] = 1;  /* of the end that has connected */
+    frame[HELLO_NAME_BYTES] = strlen(link->wire_name);
+    memcpy(frame + HELLO_NAME, link->wire_name, frame[HELLO_NAME_BYTES]);
+    qemu_send_packet(nc, frame, sizeof(frame));
+    link->greeted = true;
+}
+
+/* A connection without a name, or with it already, hears nothing. */
+static void greet_if_new(Mlx4Link *link)
+{
+    NetClientState *nc = link->nic ? qemu_get_queue(link->nic) : NULL;
+
+    if (!nc || !nc->peer || !link->wire_name || link->gone) {
+        return;
+    }
+    if (!has_begun(nc->peer)) {
+        link->greeted = false;
+    } else if (!link->greeted) {
+        greet(link, nc);
+    }
+}
+
 /* Whether all of it has gone. `left`: how many frames may still go. */
 static bool send_frames(Mlx4Link *link, unsigned *left)
 {
@@ -117,6 +168,7 @@ static bool send_frames(Mlx4Link *link, unsigned *left)
     if (link->busy && nc->peer && !link->gone && has_begun(nc->peer)) {
         qemu_flush_queued_packets(nc->peer);
     }
+    greet_if_new(link);
     while ((!link->busy || link->gone) && *left > 0 &&
            !QSIMPLEQ_EMPTY(&link->frames)) {
         Mlx4Frame *frame = QSIMPLEQ_FIRST(&link->frames);
@@ -305,6 +357,18 @@ bool mlx4_links_check(Mlx4State *s, freehca_model_options *options,
             /* Of port 1; the model gives port 2 the next address. */
             mlx4_ethernet_address(&s->links[i], options->mac + i);
         }
+        if (s->links[i].wire_name && !is_wire_name(s->links[i].wire_name)) {
+            error_setg(errp, "mlx4: name%u=%s: 1 to %d letters, digits, '-', "
+                       "'_', '.' and ':'", i + 1, s->links[i].wire_name,
+                       HELLO_NAME_BYTES_AT_MOST);
+            return false;
+        }
+        if (s->links[i].wire_name &&
+            (!backend || backend->info->type != NET_CLIENT_DRIVER_STREAM)) {
+            error_setg(errp, "mlx4: name%u= needs netdev%u= of type stream, "
+                       "with server=off, to freehca-switch", i + 1, i + 1);
+            return false;
+        }
         if (!backend) {
             continue;
         }
@@ -446,6 +510,10 @@ void mlx4_link_loaded(Mlx4Link *link, bool was_plugged)
     link->full = link->nic != NULL;
     link->held_up = link->nic != NULL;
     link->changed = link->nic && mlx4_link_is_plugged(link) != was_plugged;
+    /* The backend keeps the name until the machine runs. It must come before
+     * the frames by which QEMU announces the port. */
+    link->greeted = false;
+    greet_if_new(link);
 }
 
 void mlx4_links_run(Mlx4State *s)

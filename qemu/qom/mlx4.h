@@ -67,6 +67,8 @@ typedef struct Mlx4Link {
     bool held_up;                   /* the backend waits for the model */
     bool flushing;
     bool gone;                      /* the backend was deleted */
+    char *wire_name;                /* the property; NULL: none */
+    bool greeted;                   /* this connection has heard the name */
     bool changed;                   /* plugged or pulled by a move */
 } Mlx4Link;
 

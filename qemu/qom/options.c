@@ -20,6 +20,8 @@ MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_STRING("link2", Mlx4State, link_text[1]),
     DEFINE_PROP_NETDEV("netdev1", Mlx4State, links[0].conf.peers),
     DEFINE_PROP_NETDEV("netdev2", Mlx4State, links[1].conf.peers),
+    DEFINE_PROP_STRING("name1", Mlx4State, links[0].wire_name),
+    DEFINE_PROP_STRING("name2", Mlx4State, links[1].wire_name),
     DEFINE_PROP_STRING("capture1", Mlx4State, captures[0].path),
     DEFINE_PROP_STRING("capture2", Mlx4State, captures[1].path),
     DEFINE_PROP_BOOL("sm", Mlx4State, subnet_manager, true),
@@ -50,6 +52,9 @@ static const char *const descriptions[][2] = {
     { "netdev1", "what port 1 is cabled to: any backend for an Ethernet port, "
                  "else stream, dgram, socket or hubport to another mlx4" },
     { "netdev2", "the same for port 2" },
+    { "name1", "the name by which freehca-switch --listen knows the cable of "
+               "port 1: letters, digits and -_.:" },
+    { "name2", "the same for port 2" },
     { "capture1", "file for the packets or frames of port 1: pcap, link type "
                   "247 or 1" },
     { "capture2", "the same for port 2" },

@@ -65,7 +65,7 @@ while [[ $# -gt 0 ]]; do
       ;;
     --switch)
       kind=${2:?--switch wants ib or eth}
-      [[ $kind == ib || $kind == eth ]] || die "--switch is ib or eth"
+      [[ $kind =~ ^(ib|eth)(,names)?$ ]] || die "--switch is ib or eth, or with ',names' behind it"
       program=$(built freehca-switch)
       switch=yes
       pass+=(--switch "$program,--link,$kind")

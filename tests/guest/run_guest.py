@@ -155,7 +155,8 @@ class Guest:
         if self.server:
             return command + options.qemu_arguments + self.server.qemu_arguments()
         if options.hosts > 1 or options.bare or self.switch:
-            role = "on" if self.index == 1 or self.switch else "off"
+            server = not self.switch.listens if self.switch else self.index == 1
+            role = "on" if server else "off"
             command += [
                 "-netdev",
                 f"stream,id=wire,server={role},addr.type=unix,addr.path={self.wire()}",
@@ -212,7 +213,8 @@ class Guest:
     def cable(self):
         """No cable to the wire if the device has another one, such as a hub that has the wire."""
         wanted = self.is_cabled() and "netdev1=" not in self.options.device
-        return ",netdev1=wire" if wanted else ""
+        named = wanted and self.switch and self.switch.listens
+        return (",netdev1=wire" if wanted else "") + (f",name1=host{self.index}" if named else "")
 
     def start(self):
         if self.server:

@@ -24,6 +24,8 @@ REFUSED = {
     ("-netdev", "hubport,id=n1,hubid=0", "netdev2=n1,ports=1"): "netdev2= needs ports=2",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,netdev2=n1"): "in use",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n2"): "netdev1",
+    ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,name1=a"): "of type stream",
+    ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,name1=a b"): "letters, digits",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,cable1=off"): "use set_link",
     ("-netdev", "hubport,id=n1,hubid=0", "cable1=off,netdev1=n1"): "use set_link",
 }
@@ -219,6 +221,24 @@ class Links(unittest.TestCase):
                     self.assertTrue(has_begun())
                 peer.close()
                 wire.until(lambda: not has_begun(), machine)
+
+    def test_a_name_is_the_first_frame_of_each_connection(self):
+        device = "mlx4,id=hca0,link1=eth,netdev1=wire,name1=host-1"
+        with self.stream("on", device) as machine:
+            adapter = Adapter(machine)
+            for _ in range(2):
+                peer = wire.Peer(self.path)
+                self.addCleanup(peer.close)
+                adapter.open()
+                wire.until(lambda: peer.receive(0.01) and peer.packets, machine)
+                first = peer.packets[0]
+                self.assertEqual(128, len(first))
+                self.assertEqual(b"freehca hello\x01\x01\x01\0\x06", first[14:32])
+                self.assertEqual(b"host-1\0", first[64:71])
+                adapter.close()
+                wire.until(lambda: peer.receive(0.01) or True, machine)
+                self.assertEqual(1, sum(b"freehca hello" in packet for packet in peer.packets))
+                peer.close()
 
     def test_frames_that_waited_for_the_backend_go_out_a_few_with_each_turn(self):
         many, waiting, a_turn = 900, 512, 64

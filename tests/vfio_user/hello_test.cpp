@@ -250,6 +250,21 @@ TEST(hello, an_end_that_waits_for_a_name_does_so_for_a_moment_only) {
   EXPECT_TRUE(hand(late, silent).empty()) << "a late hello is no packet either";
 }
 
+TEST(hello, an_end_that_needs_a_name_waits_for_it) {
+  hello_options needs = with("");
+  needs.needs_name = true;
+  hello named(needs, hello_role::listener, nonce_of(1), 0), other = named;
+  named.run(~std::uint64_t{0} - 1);
+  EXPECT_FALSE(named.open());
+  EXPECT_EQ(named.refusal(), "");
+  hello caller(with("", "left"), hello_role::caller, nonce_of(2), 0);
+  hand(sent_by(caller), named);
+  EXPECT_TRUE(named.open());
+  hand(octets_of("packet"), other);
+  EXPECT_FALSE(other.open());
+  EXPECT_NE(other.refusal().find("name=NAME"), std::string::npos) << other.refusal();
+}
+
 TEST(hello, frames_that_are_wrong) {
   const auto refusal = [](unsigned at, unsigned value, const hello_options& options) {
     hello caller(with(options.secret.empty() ? "" : good, "left"), hello_role::caller, nonce_of(2),

@@ -14,6 +14,8 @@ import tempfile
 PROPERTIES_ALONE = {
     "netdev1": "port1",
     "netdev2": "port2",
+    "name1": "port1",
+    "name2": "port2",
     "x-fault-held-commands": "only while it runs",
     "x-fault-removed": "only while it runs",
     "x-fault-catastrophic": "only while it runs",

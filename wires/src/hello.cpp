@@ -59,9 +59,11 @@ bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::b
 
 hello::hello(const hello_options& options, hello_role role, const nonce& own, std::uint64_t now)
     : secret_(options.secret),
+      needs_name_(options.needs_name),
       role_(role),
       greeting_(make_frame(role, kind_greeting, own, options.name)) {
   if (has_secret()) deadline_ = now + silence_ns;
+  else if (needs_name_) deadline_ = never;
   else if (options.waits_for_name) deadline_ = now + first_frame_ns;
   else open_ = true;
   if (has_secret() || !options.name.empty())
@@ -170,6 +172,8 @@ hello::image hello::make_proof(hello_role role) const {
 }
 
 void hello::finish() {
+  if (needs_name_ && peer_name_.empty())
+    return refuse("the other end has no name, and this end wants one: name=NAME");
   open_ = true;
   examines_ = false;
   deadline_ = never;

@@ -54,6 +54,11 @@ int read_command_line(int argc, char** argv, settings& to) {
                  "with --listen: how long a port keeps its link for a peer with a name whose "
                  "connection has ended (5000)")
       ->check(CLI::Range(0u, longest_grace_ms));
+  app.add_option("--names",
+                 "with --listen: required: a peer without a name gets no port, and one that is "
+                 "silent waits; optional (default)")
+      ->check(CLI::IsMember({"required", "optional"}))
+      ->each([&to](const std::string& text) { to.names_required = text == "required"; });
   app.add_option_function<std::string>(
       "--guid",
       [&to](const std::string& text) {

@@ -24,6 +24,7 @@ struct settings {
   /// How long a port keeps its link when the connection of a peer with a name has ended. Shorter
   /// than the silence after which both ends of an InfiniBand link give it up. no source: chosen
   unsigned grace_ms = 5000;
+  bool names_required = false;  ///< with `listen`: a peer without a name gets no port
   /// As the adapters' default, with other last digits. no source: chosen
   std::uint64_t guid = 0x0002c90300f0d000;
   std::string description = "freehca-switch";

@@ -145,6 +145,7 @@ std::string switch_loop::lay_wires() {
   if (!why.empty()) return fmt::format("--listen {}", why);
   if (wires::lacks_secret(address, options))
     report(fmt::format("--listen: {}", wires::no_secret_warning(address, true)));
+  options.needs_name = how_.names_required;
   callers_.set_options(std::move(options));
   for (port& one : ports_) one.wire = wires::stream_wire::to_be_given();
   return "";

@@ -74,6 +74,7 @@ class hello {
   std::string peer_text() const;
 
   const std::vector<std::byte> secret_;
+  const bool needs_name_;
   const hello_role role_;
   const image greeting_;
   image peer_greeting_{};

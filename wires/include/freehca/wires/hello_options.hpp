@@ -19,6 +19,8 @@ struct hello_options {
   /// No packet passes before the first frame of the peer, or a pause, has shown whether the peer
   /// has a name. Only for a wire without a secret.
   bool waits_for_name = false;
+  /// A peer without a name is refused. Without a secret, its first frame may come at any time.
+  bool needs_name = false;
 };
 
 /// Parses ADDRESS[,secret=FILE][,name=NAME], and reads the file. Other text behind a comma is part
