@@ -36,6 +36,8 @@ SETTINGS_ALONE = {
     "doorbells",  # in QEMU's own process each store is a call
     "poll-us",
     "restarts",
+    "save-on",
+    "load",
     "closed",  # a QEMU's rights are its own matter (-sandbox)
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <freehca/model/c_api.h>
 #include <freehca/captures/packet_file.hpp>
@@ -20,6 +21,7 @@
 #include "product_data.hpp"
 #include "report.hpp"
 #include "settings.hpp"
+#include "state_stream.hpp"
 
 namespace freehca::device_server {
 
@@ -49,6 +51,20 @@ class adapter_function {
   /// Replaces a function whose process died, with that function's configuration space. To the
   /// driver it looks as if the firmware had failed.
   void go_on_after_death(const std::array<std::uint8_t, configuration_space::bytes>& space);
+
+  /// The function without the model.
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    space_.transfer_state(archive);
+    product_data_.transfer_state(archive);
+    interrupts_.transfer_state(archive);
+    transfer_flag(archive, removed_);
+  }
+  /// The stream of the model's state. Precondition: the model has no obstacle to saving.
+  std::vector<std::byte> save_model();
+  /// Gives the model this state. Returns "", or the model's reason for a refusal. Must be called
+  /// after transfer_state().
+  std::string load_model(std::span<const std::byte> from);
 
   interrupts& signals() { return interrupts_; }
 
@@ -126,6 +142,7 @@ class adapter_function {
   doorbell_pages doorbells_;
   freehca_model* model_ = nullptr;
   bool removed_ = false;
+  bool loading_ = false;  ///< the model loads a state; the state of the pin is loaded already
   std::uint64_t deadline_ = ~std::uint64_t{0};
   std::array<std::unique_ptr<wires::wire>, 2> cables_;
   std::array<bool, 2> full_{};  ///< the model waits for room

@@ -20,6 +20,14 @@ std::string check_sockets(bool socket, bool control, bool question, bool handed_
   return socket || handed_over ? "" : "--socket is required";
 }
 
+std::string take_save_on(const std::vector<std::string>& words, settings& to) {
+  if (words.empty()) return "";
+  if (words[0] != "TERM") return "--save-on " + words[0] + ": the signal is TERM";
+  if (words[1].empty()) return "--save-on TERM: a file is wanted";
+  to.save = words[1];
+  return "";
+}
+
 }  // namespace
 
 int read_command_line(int argc, char** argv, bool handed_over, command_line& to) {
@@ -36,6 +44,13 @@ int read_command_line(int argc, char** argv, bool handed_over, command_line& to)
       app.add_option("--ask", to.question,
                      "with --control and nothing else: sends that request to the server there, and "
                      "prints the answer");
+  std::vector<std::string> save_on;
+  app.add_option("--save-on", save_on,
+                 "TERM FILE: at SIGTERM the state of the adapter is written to FILE")
+      ->expected(2);
+  app.add_option("--load", to.how.load,
+                 "file of --save-on: the adapter begins in that state; the other options are the "
+                 "same");
   for (const setting_row& row : setting_rows())
     app.add_option_function<std::string>(
         std::string("--") + row.name,
@@ -48,12 +63,14 @@ int read_command_line(int argc, char** argv, bool handed_over, command_line& to)
                "each command, event, doorbell and refusal as a line on stderr");
   app.footer(
       "It ends by SIGTERM or SIGINT. Exit codes: 0 ended as it was asked to; 1 the operating "
-      "system refused\nsomething; 2 wrong usage; 3 the server that --ask asked refused the "
+      "system refused\nsomething; 2 wrong usage, or a state that --load refuses; 3 the server that "
+      "--ask asked refused the "
       "request.");
   try {
     app.parse(argc, argv);
     std::string why = check_sockets(socket->count() != 0, control->count() != 0,
                                     question->count() != 0, handed_over);
+    if (why.empty()) why = take_save_on(save_on, to.how);
     if (why.empty()) why = finish(to.how);
     if (!why.empty()) throw CLI::ValidationError(why);
   } catch (const CLI::ParseError& e) {

@@ -82,6 +82,8 @@ class client_keeper {
     });
   }
   int end();
+  /// The exit code of an end that was asked for, with --save-on.
+  int end_of_saving() const;
 
   settings& how_;
   passed_sockets sockets_;
@@ -97,6 +99,7 @@ class client_keeper {
   bool was_ready_ = false;  ///< this process or an earlier one has reported ready
   keeper::request_deaths deaths_;
   bool asked_to_end_ = false;
+  bool ended_itself_ = false;  ///< the last process ended after it was asked to
   service_manager manager_;
 };
 
@@ -154,18 +157,21 @@ void client_keeper::be_the_adapter(descriptor link) {
   // SIGTERM and SIGINT stay blocked until the server asks for them.
   const sigset_t set = signals_of({SIGCHLD});
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  if (starts_ > 1) number_files(how_, starts_);
+  if (starts_ > 1) {
+    number_files(how_, starts_);
+    how_.load.clear();
+  }
   int code = 0;
   {
     server all(how_, std::move(manager_), keeper_side(std::move(link), state_));
     if (const std::string why = all.begin(std::move(sockets_)); !why.empty()) {
       report(why);
-      code = 1;
+      code = all.failure();
     } else {
       if (client_.there()) all.resume(client_);
       // Close the inherited copies of the client's descriptors. They would outlive the client.
       client_.forget();
-      all.run();
+      code = all.run();
     }
   }
   std::fflush(nullptr);
@@ -226,6 +232,7 @@ void client_keeper::take_signals() {
 bool client_keeper::has_ended() {
   if (process_ < 0 || waitpid(process_, &status_, WNOHANG) != process_) return false;
   process_ = -1;
+  ended_itself_ = asked_to_end_;
   // Take the reports that arrived after the last call.
   take_records();
   if (state_->request.is_answered()) state_->request_done();
@@ -272,12 +279,20 @@ bool client_keeper::goes_on() {
   return true;
 }
 
+int client_keeper::end_of_saving() const {
+  if (!ended_itself_) {
+    report_text("--save-on TERM {}: no state is saved: no process had an adapter", how_.save);
+    return 1;
+  }
+  return WIFEXITED(status_) ? WEXITSTATUS(status_) : 1;
+}
+
 int client_keeper::end() {
   if (was_ready_) {
     if (!how_.socket.empty()) unlink(how_.socket.c_str());
     if (sockets_.own_control) unlink(how_.control.c_str());
   }
-  if (asked_to_end_) return 0;
+  if (asked_to_end_) return how_.save.empty() ? 0 : end_of_saving();
   return WIFEXITED(status_) && WEXITSTATUS(status_) != 0 ? WEXITSTATUS(status_) : 1;
 }
 
@@ -302,10 +317,9 @@ int serve(settings& how, passed_sockets passed) {
   server all(how, std::move(manager));
   if (const std::string why = all.begin(std::move(passed)); !why.empty()) {
     report(why);
-    return 1;
+    return all.failure();
   }
-  all.run();
-  return 0;
+  return all.run();
 }
 
 int serve_with_restarts(settings& how, passed_sockets passed) {

@@ -19,6 +19,7 @@
 #include "rest.hpp"
 #include "session.hpp"
 #include "settings.hpp"
+#include "state_file.hpp"
 
 namespace freehca::device_server {
 
@@ -37,8 +38,10 @@ class server {
   std::string begin(passed_sockets passed);
   /// Continues with the client of a process that died.
   void resume(keeper::kept_client& client);
-  /// Serves until SIGTERM or SIGINT.
-  void run();
+  /// Serves until SIGTERM or SIGINT. Returns the exit code.
+  int run();
+  /// The exit code after begin() has returned a message.
+  int failure() const { return failure_; }
 
  private:
   enum place : unsigned { stop_place, listener_place, client_place, unmask_place, cable_place };
@@ -56,6 +59,12 @@ class server {
   /// Returns false after SIGTERM or SIGINT.
   bool work();
   void recover_from_lack_of_memory();
+  /// Reads the state that --load names. Returns "", or a message.
+  std::string load();
+  /// Opens the file that --save-on names. Returns "", or a message.
+  std::string prepare_saving();
+  /// Writes the state to the file that --save-on names. Returns the exit code.
+  int save();
 
   static constexpr std::size_t most_refused = 8;
   static constexpr std::uint64_t memory_is_awaited_ns = 10'000'000;
@@ -76,6 +85,9 @@ class server {
   adapter_function function_;
   vfio_user::descriptor listener_, stop_;
   bool bound_ = false, told_ready_ = false;
+  state_file saved_;
+  bool terminated_ = false;  ///< the signal was SIGTERM
+  int failure_ = 1;
   std::string rights_;  ///< the result of close_itself(), for people
   /// Clients that connected while another client is served. Their first request is refused.
   std::vector<vfio_user::channel> refused_;

@@ -70,7 +70,9 @@ freehca_model_environment adapter_function::environment_of(adapter_function* me)
   e.msix = [](void* c, unsigned vector) {
     if (self(c).may_master()) self(c).interrupts_.msix(vector);
   };
-  e.intx = [](void* c, bool asserted) { self(c).interrupts_.intx(asserted); };
+  e.intx = [](void* c, bool asserted) {
+    if (!self(c).loading_) self(c).interrupts_.intx(asserted);
+  };
   e.now = [](void*) { return now_ns(); };
   e.arm_timer = [](void* c, std::uint64_t deadline) { self(c).deadline_ = deadline; };
   e.wipe_configuration_space = [](void* c) {
