@@ -53,6 +53,60 @@ std::unique_ptr<wire> stream_wire::connect(std::vector<socket_address> addresses
   return made;
 }
 
+bool stream_wire::hand_over(handed_wire& to) const {
+  to.stage = static_cast<std::uint8_t>(state_);
+  to.listener = listener_.copy();
+  to.connection = connection_.copy();
+  to.waiting.assign(waiting_.begin(), waiting_.end());
+  // The part of a packet that was sent is not sent again.
+  if (!to.waiting.empty())
+    to.waiting[0].erase(to.waiting[0].begin(),
+                        to.waiting[0].begin() + static_cast<std::ptrdiff_t>(sent_of_first_));
+  to.arrived = arrived_;
+  return to.listener.open() == listener_.open() && to.connection.open() == connection_.open();
+}
+
+bool stream_wire::take_over(handed_wire& from) {
+  if (from.stage > static_cast<std::uint8_t>(state::connected) ||
+      from.waiting.size() > most_waiting || from.arrived.size() >= prefix_bytes + longest)
+    return false;
+  state_ = static_cast<state>(from.stage);
+  const bool has_connection = state_ == state::connecting || state_ == state::connected;
+  if (has_connection != from.connection.open()) return false;
+  listener_ = std::move(from.listener);
+  connection_ = std::move(from.connection);
+  for (std::vector<std::byte>& one : from.waiting) waiting_.push_back(std::move(one));
+  arrived_ = std::move(from.arrived);
+  return true;
+}
+
+std::unique_ptr<wire> stream_wire::adopt_listener(const std::string& address, handed_wire& from,
+                                                  std::string& why) {
+  socket_address at;
+  why = read_address(address, SOCK_STREAM, at);
+  if (!why.empty()) return nullptr;
+  auto made = std::make_unique<stream_wire>();
+  const bool listens = from.listener.open();
+  if (!made->take_over(from) || !listens || made->state_ == state::apart ||
+      made->state_ == state::connecting) {
+    why = fmt::format("{}: it was handed over in no state of a listener", address);
+    return nullptr;
+  }
+  if (at.family() == AF_UNIX) made->path_ = address;
+  return made;
+}
+
+std::unique_ptr<wire> stream_wire::adopt_caller(const std::string& address, handed_wire& from,
+                                                std::string& why) {
+  auto made = std::make_unique<stream_wire>();
+  why = read_addresses(address, SOCK_STREAM, made->addresses_);
+  if (!why.empty()) return nullptr;
+  const bool listens = from.listener.open();
+  if (made->take_over(from) && !listens && made->state_ != state::listening) return made;
+  why = fmt::format("{}: it was handed over in no state of a caller", address);
+  return nullptr;
+}
+
 const char* stream_wire::state_name() const {
   switch (state_) {
     case state::listening:
