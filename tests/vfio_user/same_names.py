@@ -38,6 +38,7 @@ SETTINGS_ALONE = {
     "restarts",
     "save-on",
     "load",
+    "upgrade",
     "closed",  # a QEMU's rights are its own matter (-sandbox)
 }
 

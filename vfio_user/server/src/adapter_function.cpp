@@ -157,8 +157,9 @@ void adapter_function::make_doorbell_pages() {
                        std::strerror(why)));
 }
 
-bool adapter_function::adopt_doorbell_pages(vfio_user::descriptor file) {
-  return !file.open() || doorbells_.adopt(std::move(file), how_.model.uar_bar_bytes) == 0;
+bool adapter_function::adopt_doorbell_pages(vfio_user::descriptor file,
+                                            doorbell_pages::doorbells what) {
+  return !file.open() || doorbells_.adopt(std::move(file), how_.model.uar_bar_bytes, what) == 0;
 }
 
 void adapter_function::go_on_after_death(

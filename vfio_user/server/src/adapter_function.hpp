@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ namespace freehca::device_server {
 /// Nanoseconds of a monotonic clock.
 std::uint64_t now_ns();
 
+/// The wires of the ports. Nothing for a port without a cable.
+using handed_wires = std::array<std::optional<wires::handed_wire>, 2>;
+
 /// The PCI function around the model: regions, configuration space, interrupts, cables. It is the
 /// server's counterpart of the glue of QEMU's device (qemu/qom).
 class adapter_function {
@@ -37,8 +41,11 @@ class adapter_function {
   adapter_function(const adapter_function&) = delete;
   adapter_function& operator=(const adapter_function&) = delete;
 
-  /// Creates the model, its files and its cables. Returns "", or a message.
-  std::string begin();
+  /// Creates the model, its files and its cables. The cables are the wires of another process, if
+  /// there are `wires`. Returns "", or a message.
+  std::string begin(handed_wires* wires = nullptr);
+  /// Copies the wires for another process. Returns "", or the reason why one cannot be copied.
+  std::string hand_over(handed_wires& to) const;
 
   std::uint64_t region_bytes(std::uint32_t region) const;
   /// Accesses bytes inside a region. Any length is permitted; it is split into the accesses that a
@@ -77,7 +84,7 @@ class adapter_function {
   void make_doorbell_pages();
   /// Takes over the pages of a process that died. If the file is not open, there are none. Returns
   /// false if they exist but cannot be mapped.
-  bool adopt_doorbell_pages(vfio_user::descriptor file);
+  bool adopt_doorbell_pages(vfio_user::descriptor file, doorbell_pages::doorbells what);
   void take_doorbell_pages_away() { doorbells_.end(); }
   /// Whether the adapter has queues with doorbells in these pages.
   bool doorbells_in_use() { return doorbells_.in_use(model_); }
@@ -110,7 +117,7 @@ class adapter_function {
   class port_reader;
 
   std::string open_files();
-  std::string lay_cables();
+  std::string lay_cables(handed_wires* from);
   std::string ask_for_faults();
   static freehca_model_environment environment_of(adapter_function* self);
 

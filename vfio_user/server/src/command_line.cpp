@@ -51,6 +51,11 @@ int read_command_line(int argc, char** argv, bool handed_over, command_line& to)
   app.add_option("--load", to.how.load,
                  "file of --save-on: the adapter begins in that state; the other options are the "
                  "same");
+  const CLI::Option* upgraded =
+      app.add_option("--upgrade", to.upgraded,
+                     "control socket of a server with --restarts on, and nothing else: the server "
+                     "starts its program file again, which takes over");
+  app.add_option("--taken-over", to.keeper_socket)->group("");
   for (const setting_row& row : setting_rows())
     app.add_option_function<std::string>(
         std::string("--") + row.name,
@@ -68,8 +73,12 @@ int read_command_line(int argc, char** argv, bool handed_over, command_line& to)
       "request.");
   try {
     app.parse(argc, argv);
-    std::string why = check_sockets(socket->count() != 0, control->count() != 0,
-                                    question->count() != 0, handed_over);
+    if (upgraded->count() != 0 && app.count_all() > 2)
+      throw CLI::ValidationError("--upgrade asks a server that is there: it goes alone");
+    std::string why;
+    if (upgraded->count() == 0 && to.keeper_socket < 0)
+      why = check_sockets(socket->count() != 0, control->count() != 0, question->count() != 0,
+                          handed_over);
     if (why.empty()) why = take_save_on(save_on, to.how);
     if (why.empty()) why = finish(to.how);
     if (!why.empty()) throw CLI::ValidationError(why);

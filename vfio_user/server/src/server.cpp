@@ -46,6 +46,18 @@ server::~server() {
 }
 
 std::string server::begin(passed_sockets passed) {
+  std::vector<std::byte> state;
+  if (!how_.load.empty())
+    if (const std::string why = read_state_file(how_.load, state); !why.empty())
+      return fmt::format("--load {}", why);
+  if (std::string why = prepare(std::move(passed), nullptr); !why.empty()) return why;
+  if (!how_.load.empty())
+    if (std::string why = load(state); !why.empty()) return why;
+  tell_that_it_is_ready();
+  return "";
+}
+
+std::string server::prepare(passed_sockets passed, handed_wires* wires) {
   guard_copies();
   sigset_t ends;
   sigemptyset(&ends);
@@ -60,23 +72,16 @@ std::string server::begin(passed_sockets passed) {
   watched_.reserve(cable_place + 2 + most_refused + 1 + control_socket::most_clients);
   // Without this the system adds 50 us to each pause.
   if (how_.polled_doorbells) prctl(PR_SET_TIMERSLACK, 1'000ul, 0ul, 0ul, 0ul);
-  if (std::string why = function_.begin(); !why.empty()) return why;
-  if (std::string why = load(); !why.empty()) return why;
+  if (std::string why = function_.begin(wires); !why.empty()) return why;
   if (std::string why = prepare_saving(); !why.empty()) return why;
   if (std::string why = listen_for_control(std::move(passed.control), passed.own_control);
       !why.empty())
     return why;
   if (std::string why = listen_for_clients(std::move(passed.device)); !why.empty()) return why;
-  if (std::string why = close_itself(); !why.empty()) return why;
-  tell_that_it_is_ready();
-  return "";
+  return close_itself();
 }
 
-std::string server::load() {
-  if (how_.load.empty()) return "";
-  std::vector<std::byte> state;
-  if (const std::string why = read_state_file(how_.load, state); !why.empty())
-    return fmt::format("--load {}", why);
+std::string server::load(std::span<const std::byte> state) {
   served_adapter adapter{how_, function_};
   const std::string why = load_adapter(adapter, state);
   if (why.empty()) return "";
@@ -299,8 +304,9 @@ bool server::work() {
 int server::run() {
   keeper_.tell(keeper::record::serving);
   bool asked_to_end = false;
-  while (!asked_to_end)
+  while (!asked_to_end && !handed_over_)
     if (!without_exceptions([&] { asked_to_end = !work(); })) recover_from_lack_of_memory();
+  if (handed_over_) return 0;
   if (!keeper_.there()) manager_.tell("STOPPING=1");
   return saved_.open() && terminated_ ? save() : 0;
 }

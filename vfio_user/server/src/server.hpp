@@ -14,6 +14,7 @@
 #include "client_memory.hpp"
 #include "control_requests.hpp"
 #include "control_socket.hpp"
+#include "hand_over.hpp"
 #include "memory_reserve.hpp"
 #include "notify.hpp"
 #include "rest.hpp"
@@ -38,7 +39,14 @@ class server {
   std::string begin(passed_sockets passed);
   /// Continues with the client of a process that died.
   void resume(keeper::kept_client& client);
-  /// Serves until SIGTERM or SIGINT. Returns the exit code.
+  /// Takes the place of a process that hands over, as a process of a new build. Returns when that
+  /// process has ended. Returns false if the state is refused, which it has reported, or if the
+  /// keeper is gone.
+  bool take_over(device_server::handed_over& from);
+  /// Whether another process has taken the place of this one. Then this process must end without
+  /// destructors.
+  bool handed_over() const { return handed_over_; }
+  /// Serves until SIGTERM or SIGINT, or until handed_over(). Returns the exit code.
   int run();
   /// The exit code after begin() has returned a message.
   int failure() const { return failure_; }
@@ -59,8 +67,18 @@ class server {
   /// Returns false after SIGTERM or SIGINT.
   bool work();
   void recover_from_lack_of_memory();
-  /// Reads the state that --load names. Returns "", or a message.
-  std::string load();
+  /// All of begin() until the process is closed. The cables are the wires of another process, if
+  /// there are `wires`.
+  std::string prepare(passed_sockets passed, handed_wires* wires);
+  /// Loads the state of the file that --load names. Returns "", or a message.
+  std::string load(std::span<const std::byte> state);
+  std::string begin_with(device_server::handed_over& from);
+  /// Hands everything over to a process of a new build. Returns "" and the version of that build,
+  /// or the reason why this process goes on. Must not be called from inside the model.
+  std::string hand_over(std::string& version);
+  /// Serves the client until none of its messages is in hand. Returns false if it sends only a part
+  /// of one.
+  bool finish_messages();
   /// Opens the file that --save-on names. Returns "", or a message.
   std::string prepare_saving();
   /// Writes the state to the file that --save-on names. Returns the exit code.
@@ -87,11 +105,14 @@ class server {
   bool bound_ = false, told_ready_ = false;
   state_file saved_;
   bool terminated_ = false;  ///< the signal was SIGTERM
+  bool handed_over_ = false;
   int failure_ = 1;
   std::string rights_;  ///< the result of close_itself(), for people
   /// Clients that connected while another client is served. Their first request is refused.
   std::vector<vfio_user::channel> refused_;
-  control_subject subject_{{how_, function_}, session_, memory_};
+  control_subject subject_{{how_, function_}, session_, memory_, [this](std::string& version) {
+                             return hand_over(version);
+                           }};
   control_socket control_;
   std::size_t control_place_ = 0;
   std::vector<pollfd> watched_;

@@ -29,7 +29,9 @@ std::string failure(const std::string& path) {
   return fmt::format("{}: {}", path, std::strerror(errno));
 }
 
-bool write_all(int file, std::span<const std::byte> from) {
+}  // namespace
+
+bool write_whole(int file, std::span<const std::byte> from) {
   while (!from.empty()) {
     const ssize_t written = write(file, from.data(), from.size());
     if (written < 0 && errno == EINTR) continue;
@@ -39,7 +41,21 @@ bool write_all(int file, std::span<const std::byte> from) {
   return true;
 }
 
-}  // namespace
+bool read_whole(int file, std::vector<std::byte>& to) {
+  struct stat about {};
+  if (fstat(file, &about) != 0) return false;
+  to.resize(static_cast<std::size_t>(about.st_size));
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const ssize_t got = pread(file, to.data() + done, to.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return false;
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  to.resize(done);
+  return true;
+}
 
 std::string state_file::open(const std::string& path) {
   folder_ =
@@ -61,7 +77,7 @@ void state_file::add_permissions(closed_process::permissions& to) const {
 }
 
 std::string state_file::write(std::span<const std::byte> from) {
-  if (!write_all(file_.get(), from) || fsync(file_.get()) != 0) return failure(temporary(path_));
+  if (!write_whole(file_.get(), from) || fsync(file_.get()) != 0) return failure(temporary(path_));
   if (std::rename(temporary(path_).c_str(), path_.c_str()) != 0) return failure(path_);
   file_.close();
   return fsync(folder_.get()) == 0 ? "" : failure(folder_of(path_));
@@ -76,17 +92,7 @@ std::string read_state_file(const std::string& path, std::vector<std::byte>& to)
   struct stat about {};
   if (!file.open() || fstat(file.get(), &about) != 0) return failure(path);
   if (!S_ISREG(about.st_mode)) return fmt::format("{}: it is no regular file", path);
-  to.resize(static_cast<std::size_t>(about.st_size));
-  std::size_t done = 0;
-  while (done < to.size()) {
-    const ssize_t got = read(file.get(), to.data() + done, to.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failure(path);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  to.resize(done);
-  return "";
+  return read_whole(file.get(), to) ? "" : failure(path);
 }
 
 }  // namespace freehca::device_server

@@ -34,6 +34,10 @@ class state_file {
   vfio_user::descriptor file_, folder_;
 };
 
+/// Write and read the whole contents of an open file. They return false and errno on failure.
+bool write_whole(int file, std::span<const std::byte> from);
+bool read_whole(int file, std::vector<std::byte>& to);
+
 /// Reads a whole file. Returns "", or a message.
 std::string read_state_file(const std::string& path, std::vector<std::byte>& to);
 

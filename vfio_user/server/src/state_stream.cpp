@@ -3,6 +3,7 @@
 #include "state_stream.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -16,13 +17,21 @@ constexpr std::uint32_t newest_version = 1;
 /// The length of a section's name that ends the list of sections.
 constexpr std::uint8_t no_name = 0;
 
-// CRC-32 of IEEE 802.3.
+// CRC-32 of IEEE 802.3, a byte at a time.
+constexpr std::array<std::uint32_t, 256> crc_table = [] {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? crc >> 1 ^ 0xedb88320 : crc >> 1;
+    table[byte] = crc;
+  }
+  return table;
+}();
+
 std::uint32_t checksum(std::span<const std::byte> of) {
   std::uint32_t crc = ~std::uint32_t{0};
-  for (const std::byte b : of) {
-    crc ^= std::to_integer<std::uint32_t>(b);
-    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? crc >> 1 ^ 0xedb88320 : crc >> 1;
-  }
+  for (const std::byte b : of)
+    crc = crc >> 8 ^ crc_table[(crc ^ std::to_integer<std::uint32_t>(b)) & 0xff];
   return ~crc;
 }
 

@@ -16,8 +16,8 @@
 
 namespace freehca::device_server {
 
-/// Takes the bytes of a section. A class with state has a member function `transfer_state(archive)`,
-/// a template that serves the writer and the reader.
+/// Takes the bytes of a section. A class with state has a member function
+/// `transfer_state(archive)`, a template that serves the writer and the reader.
 class state_writer {
  public:
   static constexpr bool loads = false;
@@ -77,14 +77,14 @@ class state_reader {
 };
 
 /// A flag, in one byte.
-template <class Archive>
-void transfer_flag(Archive& archive, bool& value) {
-  auto byte = static_cast<std::uint8_t>(value);
+inline void transfer_flag(state_writer& archive, bool value) {
+  archive.number(static_cast<std::uint8_t>(value));
+}
+inline void transfer_flag(state_reader& archive, bool& value) {
+  std::uint8_t byte = 0;
   archive.number(byte);
-  if constexpr (Archive::loads) {
-    if (byte > 1) archive.refuse();
-    value = byte == 1;
-  }
+  if (byte > 1) archive.refuse();
+  value = byte == 1;
 }
 
 struct state_section {

@@ -183,8 +183,10 @@ void add_kept_permissions(filter& to, const permissions& kept) {
     to.permit(SCMP_SYS(unlink));
     to.permit(SCMP_SYS(unlinkat), {is(2, 0)});
   }
-  if (!kept.replaced_files.empty())
+  if (!kept.replaced_files.empty()) {
     for (const int call : {SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(fsync)}) to.permit(call);
+    to.permit(SCMP_SYS(renameat2), {is(4, 0)});
+  }
   for (const int family : kept.connected_families)
     to.permit(SCMP_SYS(socket),
               {is(0, static_cast<scmp_datum_t>(family)), has_bits(1, 0xf, SOCK_STREAM)});

@@ -27,7 +27,7 @@ class wire_reader {
   ~wire_reader() = default;
 };
 
-/// A wire that one process hands to another one: its sockets as they are, and its bytes under way.
+/// A wire on its way from one process to another: its sockets as they are, and its bytes under way.
 struct handed_wire {
   std::uint8_t stage = 0;  ///< of a connection
   wires::descriptor listener, connection;
@@ -74,8 +74,8 @@ class wire {
 std::unique_ptr<wire> make_wire(const std::string& text, std::string& why,
                                 closed_process::mode closed = closed_process::mode::automatic);
 
-/// Continues with the wire of another process, which the same text names. Returns null and a message
-/// if it is not a state of such a wire.
+/// Continues with the wire of another process, which the same text names. Returns null and a
+/// message if it is not a state of such a wire.
 std::unique_ptr<wire> adopt_wire(const std::string& text, handed_wire from, std::string& why);
 
 /// Whether the wire carries only Ethernet frames, so that a port of InfiniBand cannot use it.
