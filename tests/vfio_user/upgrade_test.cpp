@@ -44,12 +44,12 @@ bool becomes_true(const Condition& condition) {
   return false;
 }
 
-// Whether a process runs. Nobody may have waited for one that has ended.
-bool runs(pid_t process) {
+// The letter of a process's state; 0: it has ended. Nobody may have waited for it.
+char state_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/status");
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with("State:")) return line.find('Z') == std::string::npos;
-  return false;
+    if (line.starts_with("State:\t") && line.size() > 7) return line[7] == 'Z' ? '\0' : line[7];
+  return '\0';
 }
 
 /// A server that can be replaced, and its files.
@@ -274,6 +274,52 @@ TEST_F(upgrade, settings_of_the_control_socket_stay) {
   expect_clean_end();
 }
 
+TEST_F(upgrade, the_new_process_saves_the_state_at_the_end) {
+  const std::string file = one.files.path("state");
+  start({"--save-on", "TERM", file});
+  set_configuration(PCI_COMMAND, PCI_COMMAND_MEMORY);
+  one.expect_upgrade();
+  // With its client: a client that goes resets the function.
+  EXPECT_EQ(0, one.server.stop()) << one.server.said();
+  c.disconnect();
+  EXPECT_NE(0, access((file + ".new").c_str(), F_OK));
+  start({"--load", file});
+  EXPECT_EQ(std::uint32_t{PCI_COMMAND_MEMORY}, configuration(PCI_COMMAND, 2));
+  set_configuration(PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+  one.expect_upgrade();
+  EXPECT_EQ(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, configuration(PCI_COMMAND, 2))
+      << "a file is loaded at the start alone";
+  expect_clean_end();
+}
+
+// The keeper finds the state and the end of its process together.
+TEST_F(upgrade, goes_on_if_the_old_process_is_killed_behind_its_state) {
+  start();
+  set_configuration(PCI_COMMAND, PCI_COMMAND_MEMORY);
+  const pid_t before = one.adapter_process();
+  kill(one.server.process(), SIGSTOP);
+  control_caller asks(one.control);
+  asks.send("{\"request\":\"upgrade\"}\n");
+  // The process waits for an answer when it has a file with the state, and sleeps.
+  const auto has_state = [before] {
+    std::error_code ignored;
+    for (const auto& file :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(before) + "/fd", ignored))
+      if (std::filesystem::read_symlink(file.path(), ignored).string().find("freehca state") !=
+          std::string::npos)
+        return true;
+    return false;
+  };
+  EXPECT_TRUE(becomes_true([&] { return has_state() && state_of(before) == 'S'; }));
+  kill(before, SIGKILL);
+  kill(one.server.process(), SIGCONT);
+  EXPECT_TRUE(becomes_true([&] { return one.times_said("has taken over") == 1; }))
+      << one.server.said();
+  EXPECT_EQ(std::uint32_t{PCI_COMMAND_MEMORY}, configuration(PCI_COMMAND, 2));
+  EXPECT_FALSE(one.state()["adapter"].value("failed", true));
+  expect_clean_end();
+}
+
 // A build that does not take over leaves everything as it was.
 TEST_F(upgrade, that_is_refused_leaves_the_old_process) {
   start();
@@ -386,10 +432,10 @@ TEST_F(upgrade, a_user_network_goes_on) {
   std::ifstream("/proc/" + pid + "/task/" + pid + "/children") >> network;
   ASSERT_GT(network, 0);
   one.expect_upgrade();
-  EXPECT_TRUE(runs(network));
+  EXPECT_NE(0, state_of(network));
   EXPECT_EQ("open", one.state()["ports"][0]["cable"]["state"]);
   expect_clean_end();
-  EXPECT_TRUE(becomes_true([&] { return !runs(network); }));
+  EXPECT_TRUE(becomes_true([&] { return state_of(network) == 0; }));
 }
 
 TEST(hand_over, another_version_is_refused_with_both) {

@@ -308,7 +308,8 @@ void client_keeper::work_on_upgrade() {
     link_.send(keeper::record_head(keeper::record::handed_over), std::as_bytes(std::span(text)));
     end_awaited_ = now_ns() + end_patience_ns;
   }
-  if (waitpid(process_, &status_, WNOHANG) == process_) return finish_upgrade();
+  // The process may have been waited for already, if its last record was the state.
+  if (process_ < 0 || waitpid(process_, &status_, WNOHANG) == process_) return finish_upgrade();
   if (now_ns() > end_awaited_) kill(process_, SIGKILL);
 }
 
