@@ -308,6 +308,28 @@ TEST(kept_permissions, removal_by_a_path_without_a_folder) {
   EXPECT_EQ(succeeded, ended);
 }
 
+TEST(kept_permissions, replacement_of_a_file) {
+  const folder files, others;
+  const std::string own = files.file("own"), next = files.file("own.new");
+  const std::string other = others.file("other");
+  permissions kept;
+  kept.replaced_files = {own};
+  const auto rename_to = [](const std::string& from, const std::string& to) {
+    return [from, to] { return rename(from.c_str(), to.c_str()); };
+  };
+  EXPECT_EQ(end{.code = EACCES}, run_closed(kept, rename_to(other, others.path("another"))));
+  EXPECT_NE(succeeded, run_closed(kept, rename_to(next, others.path("another"))));
+  EXPECT_NE(succeeded, run_closed(kept, [&] {
+              return open(files.path("made").c_str(), O_WRONLY | O_CREAT, 0600);
+            }));
+  EXPECT_EQ(refused, run_closed(kept, [&] {
+              return syscall(SYS_renameat2, AT_FDCWD, next.c_str(), AT_FDCWD, own.c_str(), 2u);
+            }));
+  EXPECT_EQ(0, access(next.c_str(), F_OK));
+  EXPECT_EQ(succeeded, run_closed(kept, rename_to(next, own)));
+  EXPECT_NE(0, access(next.c_str(), F_OK));
+}
+
 // A TCP listener at a port of the host, on which connections are not accepted.
 struct listener {
   listener() {

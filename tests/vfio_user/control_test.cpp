@@ -81,18 +81,18 @@ TEST_F(control, help_lists_every_request_and_each_says_what_it_takes) {
     if (!wanted.empty()) refuse(one["request"], json::object(), "is missing");
   }
   EXPECT_EQ((std::set<std::string>{"help", "state", "counters", "explain", "dump", "receives",
-                                   "settings", "get", "set"}),
+                                   "settings", "get", "set", "upgrade"}),
             names);
 }
 
 TEST_F(control, what_is_no_request_is_answered_by_what_there_is) {
   begin();
   json answer = refuse("make-coffee", json::object(), "no request 'make-coffee'");
-  EXPECT_EQ(9u, answer["known"].size());
+  EXPECT_EQ(10u, answer["known"].size());
   answer = caller->ask("{}");
   EXPECT_NE(std::string::npos, answer["error"].get<std::string>().find("'request' is missing"));
   answer = caller->ask("{\"request\": 7}");
-  EXPECT_EQ(9u, answer["known"].size());
+  EXPECT_EQ(10u, answer["known"].size());
   answer = caller->ask("[1,2]");
   EXPECT_NE(std::string::npos, answer["error"].get<std::string>().find("an object"));
   refuse("counters", {{"names", "commands"}}, "'names' is a list of strings");

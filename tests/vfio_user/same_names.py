@@ -24,6 +24,7 @@ PROPERTIES_ALONE = {
     "capture-errors": "to be read",
     "explanations": "to be read",
     "dump": "to be read",
+    "state-digest": "to be read",
 }
 # Of the program alone.
 SETTINGS_ALONE = {
@@ -38,6 +39,9 @@ SETTINGS_ALONE = {
     "doorbells",  # in QEMU's own process each store is a call
     "poll-us",
     "restarts",
+    "save-on",
+    "load",
+    "upgrade",
     "closed",  # a QEMU's rights are its own matter (-sandbox)
 }
 
@@ -62,7 +66,7 @@ def run_time_properties(text):
     found = set(re.findall(r'object_class_property_add\w*\(\s*klass,\s*"([^"]+)"', text))
     for pattern in re.findall(r'g_strdup_printf\("(x-fault-\w+%u)"', text):
         found |= {pattern.replace("%u", str(port)) for port in (1, 2)}
-    return found - {"counters", "capture-errors", "explanations", "dump"}
+    return found - {"counters", "capture-errors", "explanations", "dump", "state-digest"}
 
 
 def run_time_settings(program):

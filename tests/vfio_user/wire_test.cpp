@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <freehca/wires/datagram_wire.hpp>
@@ -97,6 +98,84 @@ TEST_F(wires, a_stream_that_is_not_read_holds_the_sender_up_and_loses_nothing) {
   }
   EXPECT_EQ(taken * (frame.size() + 4), arrived);
   EXPECT_TRUE(w->idle());
+}
+
+// The other end sees one stream of bytes, whichever process sends them.
+TEST_F(wires, a_stream_is_handed_over_in_the_middle_of_packets) {
+  const std::string text = "stream:listen=" + path;
+  auto w = make_wire(text, why);
+  const descriptor other = peer();
+  turn(*w, got);
+  const std::string frame(4096, 'z');
+  std::size_t taken = 0;
+  while (w->send(bytes(frame), frame.size())) ++taken;
+  const std::string sent = prefixed("one") + prefixed("two");
+  ASSERT_EQ(9, ::send(other.get(), sent.data(), 9, 0));
+  turn(*w, got, true);
+  handed_wire state;
+  ASSERT_TRUE(w->hand_over(state));
+  EXPECT_FALSE(state.waiting.empty());
+  EXPECT_EQ(2u, state.arrived.size());
+  const auto old = std::move(w);  // a process that hands over runs no destructor
+  w = adopt_wire(text, std::move(state), why);
+  ASSERT_NE(nullptr, w) << why;
+  EXPECT_TRUE(w->connected());
+  ASSERT_EQ(5, ::send(other.get(), sent.data() + 9, 5, 0));
+  std::string arrived;
+  for (int i = 0; i < 10000 && arrived.size() < taken * (frame.size() + 4); ++i) {
+    arrived += read_all(other);
+    turn(*w, got);
+  }
+  std::string expected;
+  for (std::size_t i = 0; i < taken; ++i) expected += prefixed(frame);
+  EXPECT_TRUE(arrived == expected);
+  EXPECT_EQ((std::vector<std::string>{"one", "two"}), got.all);
+  w = nullptr;
+  EXPECT_NE(0, access(path.c_str(), F_OK)) << "the last process removes the path";
+}
+
+TEST_F(wires, a_caller_and_datagrams_are_handed_over) {
+  const std::string caller = "stream:connect=" + path;
+  const auto listener = make_wire("stream:listen=" + path, why);
+  auto w = make_wire(caller, why);
+  turn(*w, got);
+  turn(*listener, got);
+  handed_wire state;
+  ASSERT_TRUE(w->hand_over(state));
+  const auto old_caller = std::move(w);
+  w = adopt_wire(caller, std::move(state), why);
+  ASSERT_NE(nullptr, w) << why;
+  EXPECT_TRUE(w->send(bytes("packet"), 6));
+  turn(*listener, got);
+  const std::string a = files.path("a"), b = files.path("b");
+  const std::string first = "dgram:local=" + a + ",remote=" + b;
+  const auto second = make_wire("dgram:local=" + b + ",remote=" + a, why);
+  w = make_wire(first, why);
+  ASSERT_NE(nullptr, w) << why;
+  state = {};
+  ASSERT_TRUE(w->hand_over(state));
+  const auto old_datagrams = std::move(w);
+  w = adopt_wire(first, std::move(state), why);
+  ASSERT_NE(nullptr, w) << why;
+  EXPECT_TRUE(w->send(bytes("datagram"), 8));
+  turn(*second, got);
+  EXPECT_EQ((std::vector<std::string>{"packet", "datagram"}), got.all);
+}
+
+TEST_F(wires, what_is_no_state_of_the_wire_is_refused) {
+  const auto expect = [this](const std::string& text, handed_wire state, const char* words) {
+    EXPECT_EQ(nullptr, adopt_wire(text, std::move(state), why));
+    EXPECT_NE(std::string::npos, why.find(words)) << why;
+  };
+  expect("none", {}, "there is no such wire");
+  expect("stream:listen=" + path, {}, "no state of a listener");
+  handed_wire wrong;
+  wrong.stage = 4;
+  expect("stream:connect=" + path, std::move(wrong), "no state of a caller");
+  expect("dgram:local=" + path + ",remote=" + path, {}, "no state of datagrams");
+  wrong = {};
+  wrong.waiting.resize(2);
+  expect("tap:ifname=tap0", std::move(wrong), "no state of frames");
 }
 
 TEST_F(wires, peers_come_one_after_another) {
@@ -249,6 +328,33 @@ struct wires_with_secrets : wires {
   kept heard;
   std::uint64_t now = 1;
 };
+
+// Before the proof the connection is not handed over, and the caller begins again.
+TEST_F(wires_with_secrets, a_wire_is_handed_over_before_and_behind_the_proof) {
+  const std::string text = "stream:listen=" + tcp + first;
+  auto listener = make(text);
+  const auto caller = make("stream:connect=" + tcp + second);
+  std::vector<std::unique_ptr<wire>> old;  // a process that hands over runs no destructor
+  for (const char* packet : {"one", "two"}) {
+    const bool proved = caller->connected();
+    if (!proved) turn(*caller, got), turn(*listener, heard);
+    handed_wire state;
+    ASSERT_TRUE(listener->hand_over(state));
+    EXPECT_EQ(proved, state.connection.open());
+    if (proved) old.push_back(std::move(listener));
+    listener = nullptr;
+    listener = adopt_wire(text, std::move(state), why);
+    ASSERT_NE(nullptr, listener) << why;
+    for (int i = 0; i < 3 && !caller->connected(); ++i) {
+      greet(*caller, *listener);
+      now += 1'000'000'000;
+    }
+    ASSERT_TRUE(caller->connected());
+    EXPECT_TRUE(caller->send(bytes(packet), 3));
+    greet(*caller, *listener);
+  }
+  EXPECT_EQ((std::vector<std::string>{"one", "two"}), heard.all);
+}
 
 TEST_F(wires_with_secrets, packets_pass_when_both_ends_have_proved_it) {
   const auto listener = make("stream:listen=" + tcp + first);

@@ -16,14 +16,45 @@ datagram_wire::~datagram_wire() {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
+namespace {
+
+// Returns "", or the reason for a refusal.
+std::string read_both(const std::string& local, const std::string& remote, socket_address& own,
+                      socket_address& other) {
+  std::string why = read_address(local, SOCK_DGRAM, own);
+  if (why.empty()) why = read_address(remote, SOCK_DGRAM, other);
+  if (why.empty() && own.family() != other.family())
+    why = fmt::format("{} and {} are addresses of different kinds", local, remote);
+  return why;
+}
+
+}  // namespace
+
+bool datagram_wire::hand_over(handed_wire& to) const {
+  to.connection = socket_.copy();
+  if (!waiting_.empty()) to.waiting.push_back(waiting_);
+  return to.connection.open();
+}
+
+std::unique_ptr<wire> datagram_wire::adopt(const std::string& local, const std::string& remote,
+                                           handed_wire& from, std::string& why) {
+  auto made = std::make_unique<datagram_wire>();
+  socket_address own;
+  why = read_both(local, remote, own, made->remote_);
+  if (why.empty() && (!from.connection.open() || from.waiting.size() > 1))
+    why = fmt::format("{}: it was handed over in no state of datagrams", local);
+  if (!why.empty()) return nullptr;
+  made->socket_ = std::move(from.connection);
+  if (!from.waiting.empty()) made->waiting_ = std::move(from.waiting[0]);
+  if (own.family() == AF_UNIX) made->path_ = local;
+  return made;
+}
+
 std::unique_ptr<wire> datagram_wire::make(const std::string& local, const std::string& remote,
                                           std::string& why) {
   auto made = std::make_unique<datagram_wire>();
   socket_address own;
-  why = read_address(local, SOCK_DGRAM, own);
-  if (why.empty()) why = read_address(remote, SOCK_DGRAM, made->remote_);
-  if (why.empty() && own.family() != made->remote_.family())
-    why = fmt::format("{} and {} are addresses of different kinds", local, remote);
+  why = read_both(local, remote, own, made->remote_);
   if (!why.empty()) return nullptr;
   made->socket_ = make_socket(own.family(), SOCK_DGRAM);
   if (own.family() == AF_UNIX) {

@@ -3,11 +3,61 @@
 #include <freehca/wires/frame_wire.hpp>
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace freehca::wires {
+
+bool frame_wire::hand_over(handed_wire& to) const {
+  to.connection = frames_.copy();
+  if (!waiting_.empty()) to.waiting.push_back(waiting_);
+  return to.connection.open() == frames_.open();
+}
+
+// The network may have ended, and the tap device may be gone. Then there is no descriptor.
+bool frame_wire::take_over(handed_wire& from, const std::string& options, std::string& why) {
+  if (from.waiting.size() > 1) {
+    why = fmt::format("{}: it was handed over in no state of frames", options);
+    return false;
+  }
+  frames_ = std::move(from.connection);
+  if (!from.waiting.empty()) waiting_ = std::move(from.waiting[0]);
+  return true;
+}
+
+std::unique_ptr<wire> frame_wire::adopt_tap(const std::string& options, handed_wire& from,
+                                            std::string& why) {
+  auto made = std::make_unique<frame_wire>(wires::descriptor());
+  if (!made->take_over(from, options, why)) return nullptr;
+  return made;
+}
+
+namespace {
+
+/// A network whose process is a child of an earlier process.
+class adopted_user_wire final : public frame_wire {
+ public:
+  adopted_user_wire() : frame_wire(wires::descriptor()) {}
+
+ private:
+  ssize_t write_frame(const std::byte* from, std::size_t bytes) override {
+    return ::send(descriptor(), from, bytes, MSG_NOSIGNAL);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<wire> frame_wire::adopt_user(const std::string& options, handed_wire& from,
+                                             std::string& why) {
+  std::unique_ptr<frame_wire> made = std::make_unique<adopted_user_wire>();
+  if (!made->take_over(from, options, why)) return nullptr;
+  return made;
+}
 
 short frame_wire::events(bool reading) const {
   return static_cast<short>((reading ? POLLIN : 0) | (waiting_.empty() ? 0 : POLLOUT));

@@ -70,6 +70,14 @@ hello::hello(const hello_options& options, hello_role role, const nonce& own, st
     frames_.emplace_back(greeting_.begin(), greeting_.end());
 }
 
+hello::hello(const hello_options& options, hello_role role, bool examines)
+    : secret_(options.secret),
+      needs_name_(options.needs_name),
+      role_(role),
+      greeting_{},
+      open_(true),
+      examines_(examines) {}
+
 hello::image hello::make_frame(hello_role role, unsigned kind, const nonce& payload,
                                const std::string& name) const {
   image all{};

@@ -17,6 +17,8 @@ namespace freehca::wires {
 namespace {
 
 constexpr std::size_t read_at_once = 64 * 1024;
+// handed_wire::stage of a connection whose first frame may be a hello.
+constexpr std::uint8_t first_frame_stage = 4;
 
 void put_length(std::byte* to, std::size_t bytes) {
   for (unsigned i = 0; i < 4; ++i) to[i] = static_cast<std::byte>(bytes >> (8 * (3 - i)));
@@ -65,6 +67,81 @@ std::unique_ptr<wire> stream_wire::connect(std::vector<socket_address> addresses
   auto made = std::make_unique<stream_wire>(std::move(options));
   made->addresses_ = std::move(addresses);
   return made;
+}
+
+// A connection whose hello has not ended is not handed over. Its peer tries again.
+bool stream_wire::hand_over(handed_wire& to) const {
+  to.listener = listener_.copy();
+  if (state_ == state::connected && !hello_->open()) {
+    to.stage = static_cast<std::uint8_t>(listener_.open() ? state::listening : state::apart);
+    return to.listener.open() == listener_.open();
+  }
+  to.stage = static_cast<std::uint8_t>(state_);
+  if (state_ == state::connected && hello_->examines()) to.stage = first_frame_stage;
+  to.connection = connection_.copy();
+  to.waiting.assign(waiting_.begin(), waiting_.end());
+  // The part of a packet that was sent is not sent again.
+  if (!to.waiting.empty())
+    to.waiting[0].erase(to.waiting[0].begin(),
+                        to.waiting[0].begin() + static_cast<std::ptrdiff_t>(sent_of_first_));
+  to.arrived = arrived_;
+  return to.listener.open() == listener_.open() && to.connection.open() == connection_.open();
+}
+
+bool stream_wire::take_over(handed_wire& from) {
+  const bool examines = from.stage == first_frame_stage;
+  if (examines) from.stage = static_cast<std::uint8_t>(state::connected);
+  if (from.stage > static_cast<std::uint8_t>(state::connected) ||
+      from.waiting.size() > most_waiting || from.arrived.size() >= prefix_bytes + longest)
+    return false;
+  state_ = static_cast<state>(from.stage);
+  const bool has_connection = state_ == state::connecting || state_ == state::connected;
+  if (has_connection != from.connection.open()) return false;
+  listener_ = std::move(from.listener);
+  connection_ = std::move(from.connection);
+  for (std::vector<std::byte>& one : from.waiting) waiting_.push_back(std::move(one));
+  arrived_ = std::move(from.arrived);
+  if (state_ == state::connected) {
+    hello_.emplace(options_, listener_.open() ? hello_role::listener : hello_role::caller,
+                   examines);
+    undelivered_ = true;
+  }
+  return true;
+}
+
+std::unique_ptr<wire> stream_wire::adopt_listener(const std::string& text, handed_wire& from,
+                                                  std::string& why) {
+  std::string address;
+  hello_options options;
+  socket_address at;
+  why = read_hello_options(text, address, options);
+  if (why.empty()) why = read_address(address, SOCK_STREAM, at);
+  if (!why.empty()) return nullptr;
+  auto made = std::make_unique<stream_wire>(std::move(options));
+  const bool listens = from.listener.open();
+  if (!made->take_over(from) || !listens || made->state_ == state::apart ||
+      made->state_ == state::connecting) {
+    why = fmt::format("{}: it was handed over in no state of a listener", address);
+    return nullptr;
+  }
+  if (at.family() == AF_UNIX) made->path_ = address;
+  return made;
+}
+
+std::unique_ptr<wire> stream_wire::adopt_caller(const std::string& text, handed_wire& from,
+                                                std::string& why) {
+  std::string address;
+  hello_options options;
+  std::vector<socket_address> addresses;
+  why = read_hello_options(text, address, options);
+  if (why.empty()) why = read_addresses(address, SOCK_STREAM, addresses);
+  if (!why.empty()) return nullptr;
+  auto made = std::make_unique<stream_wire>(std::move(options));
+  made->addresses_ = std::move(addresses);
+  const bool listens = from.listener.open();
+  if (made->take_over(from) && !listens && made->state_ != state::listening) return made;
+  why = fmt::format("{}: it was handed over in no state of a caller", address);
+  return nullptr;
 }
 
 const char* stream_wire::state_name() const {

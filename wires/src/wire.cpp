@@ -15,19 +15,39 @@
 namespace freehca::wires {
 namespace {
 
-std::unique_ptr<wire> datagrams(const std::string& text, std::string& why) {
+struct two_ends {
+  std::string local, remote;
+};
+
+// Returns false and a message if the text has one end.
+bool read_ends(const std::string& text, two_ends& to, std::string& why) {
   for (const char* option : {",secret=", ",name="})
     if (text.find(option) != std::string::npos) {
       why = fmt::format("dgram:local={}: only a stream has secret= and name=", text);
-      return nullptr;
+      return false;
     }
   const std::string remote = ",remote=";
   const std::size_t comma = text.find(remote);
-  if (comma != std::string::npos)
-    return datagram_wire::make(text.substr(0, comma), text.substr(comma + remote.size()), why);
-  why = fmt::format(
-      "dgram:local={}: a wire of datagrams has two ends: dgram:local=ADDRESS,remote=ADDRESS", text);
-  return nullptr;
+  if (comma == std::string::npos) {
+    why = fmt::format(
+        "dgram:local={}: a wire of datagrams has two ends: dgram:local=ADDRESS,remote=ADDRESS",
+        text);
+    return false;
+  }
+  to = {text.substr(0, comma), text.substr(comma + remote.size())};
+  return true;
+}
+
+std::unique_ptr<wire> datagrams(const std::string& text, std::string& why) {
+  two_ends ends;
+  return read_ends(text, ends, why) ? datagram_wire::make(ends.local, ends.remote, why) : nullptr;
+}
+
+std::unique_ptr<wire> adopt_datagrams(const std::string& text, handed_wire& from,
+                                      std::string& why) {
+  two_ends ends;
+  return read_ends(text, ends, why) ? datagram_wire::adopt(ends.local, ends.remote, from, why)
+                                    : nullptr;
 }
 
 struct kind {
@@ -37,13 +57,14 @@ struct kind {
   /// For a wire with a process of its own, in place of `make`.
   std::unique_ptr<wire> (*make_process)(const std::string& rest, closed_process::mode closed,
                                         std::string& why);
+  std::unique_ptr<wire> (*adopt)(const std::string& rest, handed_wire& from, std::string& why);
 };
 constexpr kind kinds[] = {
-    {"stream:listen=", false, stream_wire::listen, nullptr},
-    {"stream:connect=", false, stream_wire::connect, nullptr},
-    {"dgram:local=", false, datagrams, nullptr},
-    {"tap:", true, frame_wire::tap, nullptr},
-    {"user:", true, nullptr, frame_wire::user},
+    {"stream:listen=", false, stream_wire::listen, nullptr, stream_wire::adopt_listener},
+    {"stream:connect=", false, stream_wire::connect, nullptr, stream_wire::adopt_caller},
+    {"dgram:local=", false, datagrams, nullptr, adopt_datagrams},
+    {"tap:", true, frame_wire::tap, nullptr, frame_wire::adopt_tap},
+    {"user:", true, nullptr, frame_wire::user, frame_wire::adopt_user},
 };
 
 // Returns null if there is no such kind.
@@ -71,6 +92,14 @@ std::unique_ptr<wire> make_wire(const std::string& text, std::string& why,
       "{}: none, stream:listen=ADDRESS, stream:connect=ADDRESS, "
       "dgram:local=ADDRESS,remote=ADDRESS, tap:ifname=NAME or user",
       text);
+  return nullptr;
+}
+
+std::unique_ptr<wire> adopt_wire(const std::string& text, handed_wire from, std::string& why) {
+  const std::string whole = written_out(text);
+  const kind* found = kind_of(whole);
+  if (found != nullptr) return found->adopt(whole.substr(found->beginning.size()), from, why);
+  why = fmt::format("{}: there is no such wire", text);
   return nullptr;
 }
 

@@ -49,6 +49,14 @@ void kept_client::take(message received) {
       return forget();
     case record::ready:
     case record::serving:
+    case record::shared_memory:
+    case record::sockets:
+    case record::state:
+    case record::end_of_hand_over:
+    case record::serve:
+    case record::loaded:
+    case record::refused:
+    case record::handed_over:
       return;
   }
   switch (static_cast<command>(received.head.command)) {

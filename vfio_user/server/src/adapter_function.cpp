@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "without_exceptions.hpp"
 
 namespace freehca::device_server {
 
@@ -154,8 +157,9 @@ void adapter_function::make_doorbell_pages() {
                        std::strerror(why)));
 }
 
-bool adapter_function::adopt_doorbell_pages(vfio_user::descriptor file) {
-  return !file.open() || doorbells_.adopt(std::move(file), how_.model.uar_bar_bytes) == 0;
+bool adapter_function::adopt_doorbell_pages(vfio_user::descriptor file,
+                                            doorbell_pages::doorbells what) {
+  return !file.open() || doorbells_.adopt(std::move(file), how_.model.uar_bar_bytes, what) == 0;
 }
 
 void adapter_function::go_on_after_death(
@@ -163,6 +167,35 @@ void adapter_function::go_on_after_death(
   space_.restore(space);
   freehca_model_fail(model_);
   interrupts_.registers_changed();
+}
+
+std::vector<std::byte> adapter_function::save_model() {
+  struct call {
+    std::vector<std::byte> state;
+    bool complete = false;
+  } c;
+  freehca_model_save(
+      model_,
+      [](void* to, const void* from, std::size_t bytes) {
+        call& all = *static_cast<call*>(to);
+        const auto* first = static_cast<const std::byte*>(from);
+        all.complete = without_exceptions([&] { all.state.assign(first, first + bytes); });
+      },
+      &c);
+  if (!c.complete) throw std::bad_alloc();
+  return std::move(c.state);
+}
+
+// The saved adapter may have found its cables full. It is told that they have room.
+std::string adapter_function::load_model(std::span<const std::byte> from) {
+  std::array<char, 512> why;
+  loading_ = true;
+  const bool loaded = freehca_model_load(model_, from.data(), from.size(), why.data(), why.size());
+  loading_ = false;
+  if (!loaded) return why.data();
+  for (std::size_t i = 0; i < full_.size(); ++i) full_[i] = cables_[i] != nullptr;
+  interrupts_.registers_changed();
+  return "";
 }
 
 void adapter_function::run_turn() {

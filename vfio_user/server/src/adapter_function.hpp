@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <freehca/model/c_api.h>
 #include <freehca/captures/packet_file.hpp>
@@ -20,11 +22,15 @@
 #include "product_data.hpp"
 #include "report.hpp"
 #include "settings.hpp"
+#include "state_stream.hpp"
 
 namespace freehca::device_server {
 
 /// Nanoseconds of a monotonic clock.
 std::uint64_t now_ns();
+
+/// The wires of the ports. Nothing for a port without a cable.
+using handed_wires = std::array<std::optional<wires::handed_wire>, 2>;
 
 /// The PCI function around the model: regions, configuration space, interrupts, cables. It is the
 /// server's counterpart of the glue of QEMU's device (qemu/qom).
@@ -35,8 +41,11 @@ class adapter_function {
   adapter_function(const adapter_function&) = delete;
   adapter_function& operator=(const adapter_function&) = delete;
 
-  /// Creates the model, its files and its cables. Returns "", or a message.
-  std::string begin();
+  /// Creates the model, its files and its cables. The cables are the wires of another process, if
+  /// there are `wires`. Returns "", or a message.
+  std::string begin(handed_wires* wires = nullptr);
+  /// Copies the wires for another process. Returns "", or the reason why one cannot be copied.
+  std::string hand_over(handed_wires& to) const;
 
   std::uint64_t region_bytes(std::uint32_t region) const;
   /// Accesses bytes inside a region. Any length is permitted; it is split into the accesses that a
@@ -50,6 +59,20 @@ class adapter_function {
   /// driver it looks as if the firmware had failed.
   void go_on_after_death(const std::array<std::uint8_t, configuration_space::bytes>& space);
 
+  /// The function without the model.
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    space_.transfer_state(archive);
+    product_data_.transfer_state(archive);
+    interrupts_.transfer_state(archive);
+    transfer_flag(archive, removed_);
+  }
+  /// The stream of the model's state. Precondition: the model has no obstacle to saving.
+  std::vector<std::byte> save_model();
+  /// Gives the model this state. Returns "", or the model's reason for a refusal. Must be called
+  /// after transfer_state().
+  std::string load_model(std::span<const std::byte> from);
+
   interrupts& signals() { return interrupts_; }
 
   /// The time of the adapter's next own work (all ones: never), and one turn of that work.
@@ -61,7 +84,7 @@ class adapter_function {
   void make_doorbell_pages();
   /// Takes over the pages of a process that died. If the file is not open, there are none. Returns
   /// false if they exist but cannot be mapped.
-  bool adopt_doorbell_pages(vfio_user::descriptor file);
+  bool adopt_doorbell_pages(vfio_user::descriptor file, doorbell_pages::doorbells what);
   void take_doorbell_pages_away() { doorbells_.end(); }
   /// Whether the adapter has queues with doorbells in these pages.
   bool doorbells_in_use() { return doorbells_.in_use(model_); }
@@ -94,7 +117,7 @@ class adapter_function {
   class port_reader;
 
   std::string open_files();
-  std::string lay_cables();
+  std::string lay_cables(handed_wires* from);
   std::string ask_for_faults();
   static freehca_model_environment environment_of(adapter_function* self);
 
@@ -126,6 +149,7 @@ class adapter_function {
   doorbell_pages doorbells_;
   freehca_model* model_ = nullptr;
   bool removed_ = false;
+  bool loading_ = false;  ///< the model loads a state; the state of the pin is loaded already
   std::uint64_t deadline_ = ~std::uint64_t{0};
   std::array<std::unique_ptr<wires::wire>, 2> cables_;
   std::array<bool, 2> full_{};  ///< the model waits for room

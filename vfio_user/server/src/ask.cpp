@@ -45,33 +45,56 @@ std::string read_line(int socket) {
 
 }  // namespace
 
-int ask_server(const std::string& path, const std::string& request) {
-  if (request.find_first_not_of(" \t\r\n") == std::string::npos) {
-    report("--ask: a request is wanted, as in {\"request\":\"help\"}");
-    return usage_error;
-  }
+namespace {
+
+// Sends a request and receives the line of its answer. Returns "", or a message.
+std::string exchange(const std::string& path, const std::string& request, std::string& answer) {
   wires::socket_address address;
-  if (const std::string why = wires::unix_address(path, address); !why.empty()) {
-    report(fmt::format("--control {}", why));
-    return 1;
-  }
+  if (std::string why = wires::unix_address(path, address); !why.empty()) return why;
   const vfio_user::descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   std::string line = request;
   for (char& c : line)
     if (c == '\n') c = ' ';  // a request is one line, and JSON permits any white space
   if (connect(connection.get(), address.get(), address.bytes) != 0 ||
-      !send_all(connection.get(), line + '\n')) {
-    report(fmt::format("--control {}: {}", path, std::strerror(errno)));
-    return 1;
+      !send_all(connection.get(), line + '\n'))
+    return fmt::format("{}: {}", path, std::strerror(errno));
+  answer = read_line(connection.get());
+  return !answer.empty() && answer.back() == '\n'
+             ? ""
+             : fmt::format("{}: the server has gone without an answer", path);
+}
+
+}  // namespace
+
+int ask_server(const std::string& path, const std::string& request) {
+  if (request.find_first_not_of(" \t\r\n") == std::string::npos) {
+    report("--ask: a request is wanted, as in {\"request\":\"help\"}");
+    return usage_error;
   }
-  const std::string answer = read_line(connection.get());
-  if (answer.empty() || answer.back() != '\n') {
-    report(fmt::format("--control {}: the server has gone without an answer", path));
+  std::string answer;
+  if (const std::string why = exchange(path, request, answer); !why.empty()) {
+    report(fmt::format("--control {}", why));
     return 1;
   }
   fmt::print("{}", answer);
   const auto found = nlohmann::json::parse(answer, nullptr, false);
   return found.is_object() && found.value("ok", false) ? 0 : refused;
+}
+
+int upgrade_server(const std::string& path) {
+  std::string answer;
+  if (const std::string why = exchange(path, R"({"request":"upgrade"})", answer); !why.empty()) {
+    report(fmt::format("--upgrade {}", why));
+    return 1;
+  }
+  const auto found = nlohmann::json::parse(answer, nullptr, false);
+  if (found.is_object() && found.value("ok", false)) {
+    report(fmt::format("{} has taken over", found.value("version", "the new build")));
+    return 0;
+  }
+  report(fmt::format("--upgrade {}: the server goes on as before: {}", path,
+                     found.is_object() ? found.value("error", answer) : answer));
+  return refused;
 }
 
 }  // namespace freehca::device_server

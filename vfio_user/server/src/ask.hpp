@@ -12,4 +12,8 @@ inline constexpr int refused = 3;
 /// Sends the request to the control socket at `path` and prints the answer. Returns the exit code.
 int ask_server(const std::string& path, const std::string& request);
 
+/// Asks the server with the control socket at `path` to hand over to its program file. Prints the
+/// result. Returns the exit code.
+int upgrade_server(const std::string& path);
+
 }  // namespace freehca::device_server

@@ -20,6 +20,14 @@ std::string check_sockets(bool socket, bool control, bool question, bool handed_
   return socket || handed_over ? "" : "--socket is required";
 }
 
+std::string take_save_on(const std::vector<std::string>& words, settings& to) {
+  if (words.empty()) return "";
+  if (words[0] != "TERM") return "--save-on " + words[0] + ": the signal is TERM";
+  if (words[1].empty()) return "--save-on TERM: a file is wanted";
+  to.save = words[1];
+  return "";
+}
+
 }  // namespace
 
 int read_command_line(int argc, char** argv, bool handed_over, command_line& to) {
@@ -36,6 +44,18 @@ int read_command_line(int argc, char** argv, bool handed_over, command_line& to)
       app.add_option("--ask", to.question,
                      "with --control and nothing else: sends that request to the server there, and "
                      "prints the answer");
+  std::vector<std::string> save_on;
+  app.add_option("--save-on", save_on,
+                 "TERM FILE: at SIGTERM the state of the adapter is written to FILE")
+      ->expected(2);
+  app.add_option("--load", to.how.load,
+                 "file of --save-on: the adapter begins in that state; the other options are the "
+                 "same");
+  const CLI::Option* upgraded =
+      app.add_option("--upgrade", to.upgraded,
+                     "control socket of a server with --restarts on, and nothing else: the server "
+                     "starts its program file again, which takes over");
+  app.add_option("--taken-over", to.keeper_socket)->group("");
   for (const setting_row& row : setting_rows())
     app.add_option_function<std::string>(
         std::string("--") + row.name,
@@ -48,12 +68,18 @@ int read_command_line(int argc, char** argv, bool handed_over, command_line& to)
                "each command, event, doorbell and refusal as a line on stderr");
   app.footer(
       "It ends by SIGTERM or SIGINT. Exit codes: 0 ended as it was asked to; 1 the operating "
-      "system refused\nsomething; 2 wrong usage; 3 the server that --ask asked refused the "
+      "system refused\nsomething; 2 wrong usage, or a state that --load refuses; 3 the server that "
+      "--ask asked refused the "
       "request.");
   try {
     app.parse(argc, argv);
-    std::string why = check_sockets(socket->count() != 0, control->count() != 0,
-                                    question->count() != 0, handed_over);
+    if (upgraded->count() != 0 && app.count_all() > 2)
+      throw CLI::ValidationError("--upgrade asks a server that is there: it goes alone");
+    std::string why;
+    if (upgraded->count() == 0 && to.keeper_socket < 0)
+      why = check_sockets(socket->count() != 0, control->count() != 0, question->count() != 0,
+                          handed_over);
+    if (why.empty()) why = take_save_on(save_on, to.how);
     if (why.empty()) why = finish(to.how);
     if (!why.empty()) throw CLI::ValidationError(why);
   } catch (const CLI::ParseError& e) {

@@ -15,7 +15,9 @@ inline constexpr int usage_error = 2;
 /// A parsed command line.
 struct command_line {
   settings how;
-  std::string question;  ///< the request of --ask; empty: the program is to serve
+  std::string question;    ///< the request of --ask; empty: the program is to serve
+  std::string upgraded;    ///< the control socket that --upgrade names
+  int keeper_socket = -1;  ///< a keeper has started the program
 };
 
 /// Parses the command line into `to`. If the clients' socket was handed over, no socket needs to be

@@ -55,6 +55,12 @@ class configuration_space {
   /// Restores the contents of another configuration space.
   void restore(const std::array<std::uint8_t, bytes>& image) { now_ = image; }
 
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    archive.bytes(now_.data(), now_.size());
+    ++changes_;
+  }
+
   bool memory_space() const { return (command() & 2) != 0; }
   bool bus_master() const { return (command() & 4) != 0; }
   bool intx_disabled() const { return (command() & 0x400) != 0; }

@@ -150,6 +150,15 @@ json set_answer(control_subject& about, const json& arguments) {
   return answer;
 }
 
+json upgrade_answer(control_subject& about, const json&) {
+  std::string version;
+  const std::string why = about.upgrade ? about.upgrade(version) : "there is no server";
+  if (!why.empty()) return refusal(fmt::format("upgrade: {}", why));
+  json answer = success();
+  answer["version"] = version;
+  return answer;
+}
+
 constexpr control_argument counters_arguments[] = {
     {"names", kind::names, false, "a list of the counters that are wanted; without it all are"}};
 constexpr control_argument dump_arguments[] = {
@@ -178,6 +187,10 @@ constexpr control_request requests[] = {
      settings_answer},
     {"get", get_arguments, "the value of one of them", get_answer},
     {"set", set_arguments, "changes one of them", set_answer},
+    {"upgrade",
+     {},
+     "the program file is started again, and takes over the client, its memory and the cables",
+     upgrade_answer},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,9 @@ struct control_subject {
   served_adapter adapter;
   const session& client;
   const client_memory& memory;
+  /// Hands over to a process of a new build. Returns "" and its version, or the reason for a
+  /// refusal.
+  std::function<std::string(std::string& version)> upgrade;
 };
 
 /// Answers one request, a JSON object, by one line of JSON without its line end. A malformed

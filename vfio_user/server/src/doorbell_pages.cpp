@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,10 +50,16 @@ int doorbell_pages::begin(std::uint64_t bar_bytes) {
   return map(bar_bytes);
 }
 
-int doorbell_pages::adopt(vfio_user::descriptor file, std::uint64_t bar_bytes) {
+int doorbell_pages::adopt(vfio_user::descriptor file, std::uint64_t bar_bytes, doorbells what) {
   end();
   file_ = std::move(file);
-  if (fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+  struct stat about {};
+  if (fstat(file_.get(), &about) != 0 || about.st_size != static_cast<off_t>(bar_bytes)) {
+    end();
+    return EINVAL;
+  }
+  if (what == doorbells::discarded &&
+      fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                 static_cast<off_t>(bar_bytes)) != 0) {
     const int why = errno;
     end();

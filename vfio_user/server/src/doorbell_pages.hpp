@@ -39,8 +39,9 @@ class doorbell_pages {
   /// client cannot access. Returns 0, or an errno.
   int begin(std::uint64_t bar_bytes);
   /// The same with a file that another process created and that its client has mapped. Doorbells in
-  /// it are discarded.
-  int adopt(vfio_user::descriptor file, std::uint64_t bar_bytes);
+  /// it are discarded, or kept for the next scan.
+  enum class doorbells { discarded, kept };
+  int adopt(vfio_user::descriptor file, std::uint64_t bar_bytes, doorbells what);
   void end();
   bool begun() const { return at_ != nullptr; }
   int file() const { return file_.get(); }

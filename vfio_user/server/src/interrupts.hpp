@@ -11,6 +11,7 @@
 #include <freehca/vfio_user/channel.hpp>
 
 #include "configuration_space.hpp"
+#include "state_stream.hpp"
 
 namespace freehca::device_server {
 
@@ -43,6 +44,20 @@ class interrupts {
   /// The eventfd by which the client unmasks the pin; -1: none.
   int unmask_descriptor() const { return unmask_.get(); }
   void unmask_signalled();
+
+  /// The masks, the pending interrupts and the table. Eventfds belong to the client.
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    transfer_flag(archive, pin_.asserted);
+    transfer_flag(archive, pin_.masked);
+    archive.bytes(table_.data(), table_.size());
+    for (std::bitset<msix_vectors>* const bits : {&masked_, &pending_})
+      for (unsigned i = 0; i < msix_vectors; ++i) {
+        bool bit = bits->test(i);
+        transfer_flag(archive, bit);
+        bits->set(i, bit);
+      }
+  }
 
   std::span<std::uint8_t, msix_table_bytes> table() { return table_; }
   std::uint8_t pending_byte(unsigned at) const;

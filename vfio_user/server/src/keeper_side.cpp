@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "keeper_side.hpp"
 
+#include <poll.h>
+
 #include "report.hpp"
 
 namespace freehca::device_server {
@@ -17,8 +19,19 @@ bool keeper_side::send(header head, std::span<const std::byte> body, std::span<c
   return false;
 }
 
-void keeper_side::tell(keeper::record what, std::span<const int> files) {
-  send({0, static_cast<std::uint16_t>(what), 0, type_command, 0}, {}, files);
+void keeper_side::tell(keeper::record what, std::span<const int> files, std::string_view text) {
+  send(keeper::record_head(what), std::as_bytes(std::span(text.data(), text.size())), files);
+}
+
+bool keeper_side::wait_for_record(message& to) {
+  while (there()) {
+    const arrival what = link_.receive(to);
+    if (what == arrival::message) return true;
+    if (what != arrival::nothing) link_.close();
+    pollfd one{link_.socket(), POLLIN, 0};
+    poll(&one, 1, -1);
+  }
+  return false;
 }
 
 void keeper_side::tell(const message& done, const configuration_space& space,

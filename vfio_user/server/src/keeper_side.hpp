@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <freehca/keeper/kept_client.hpp>
@@ -22,6 +23,8 @@ class keeper_side {
   keeper_side() = default;
   /// For a child of the keeper.
   keeper_side(vfio_user::descriptor link, keeper::shared_state* state)
+      : keeper_side(vfio_user::channel(std::move(link)), state) {}
+  keeper_side(vfio_user::channel link, keeper::shared_state* state)
       : link_(std::move(link)), state_(state), keeper_(getppid()) {}
 
   /// Whether reports can be sent to the keeper.
@@ -31,7 +34,9 @@ class keeper_side {
   /// The memory shared with the keeper. Null: there never was a keeper.
   keeper::shared_state* state() { return state_; }
 
-  void tell(keeper::record what, std::span<const int> files = {});
+  void tell(keeper::record what, std::span<const int> files = {}, std::string_view text = {});
+  /// Waits for the next record of the keeper. Returns false if the keeper is gone.
+  bool wait_for_record(vfio_user::message& to);
   /// Reports a request that is done and has no reply yet.
   void tell(const vfio_user::message& done, const configuration_space& space,
             std::span<const int> files = {});

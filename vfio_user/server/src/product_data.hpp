@@ -20,6 +20,11 @@ class product_data {
   /// Called after a write to the address register. Does the transfer that this write starts.
   void address_written(configuration_space& space);
 
+  template <class Archive>
+  void transfer_state(Archive& archive) {
+    archive.bytes(data_.data(), data_.size());
+  }
+
  private:
   std::array<std::uint8_t, bytes> data_{};
   unsigned first_writable_ = 0;

@@ -40,6 +40,10 @@ using vfio_user::descriptor;
 /// cause. After most_short_lives the program ends.
 constexpr std::uint64_t short_life_ns = 100'000'000, pause_ns = 200'000'000;
 constexpr unsigned most_lives_of_client = 4, most_short_lives = 5;
+/// The pause between two looks at a process that takes over, and the time in which the process that
+/// has handed over ends.
+constexpr int upgrade_pause_ms = 100;
+constexpr std::uint64_t end_patience_ns = 5'000'000'000;
 constexpr std::uint64_t same_signal_ns = 100'000'000;
 
 std::string end_of(int status) {
@@ -55,7 +59,8 @@ void report_text(fmt::format_string<const Values&...> text, const Values&... val
 
 class client_keeper {
  public:
-  client_keeper(settings& how, passed_sockets passed) : how_(how), sockets_(std::move(passed)) {
+  client_keeper(settings& how, passed_sockets passed, started_as as)
+      : how_(how), sockets_(std::move(passed)), program_(std::move(as)) {
     sockets_.own_control = !sockets_.control.open() && !how_.control.empty();
   }
 
@@ -65,10 +70,19 @@ class client_keeper {
  private:
   std::string begin();
   std::string start();
+  std::string start_program();
+  /// Returns "", or a message if no process will ever start.
+  std::string start_failed(int why);
+  void begins(pid_t process, channel link);
   [[noreturn]] void be_the_adapter(descriptor link);
   void wait_for_something();
   void take_records();
   void take_signals();
+  // A process of a new build takes over.
+  void start_upgrade(const vfio_user::message& state);
+  void refuse_upgrade(const std::string& why);
+  void work_on_upgrade();
+  void finish_upgrade();
   /// Whether the adapter's process has ended.
   bool has_ended();
   /// Whether another process shall replace it.
@@ -82,21 +96,31 @@ class client_keeper {
     });
   }
   int end();
+  /// The exit code of an end that was asked for, with --save-on.
+  int end_of_saving() const;
 
   settings& how_;
   passed_sockets sockets_;
   keeper::kept_client client_;
   keeper::shared_state* state_ = nullptr;
+  descriptor state_file_;  ///< of that memory
   descriptor signals_;
   channel link_;        ///< to the adapter's process
   pid_t process_ = -1;  ///< below 0: no process
   int status_ = 0;      ///< wait status of the last process
   unsigned starts_ = 0, short_lives_ = 0;
   std::uint64_t serving_since_ = 0, next_start_ = 0, asked_ = 0;
+  started_as program_;
+  /// Processes are started from the program file, because a new build has taken over.
+  bool is_upgraded_ = false;
+  upgrade next_;
+  std::uint64_t end_awaited_ = 0;  ///< not 0: `next_` has the state, and the other process ends
+  std::string next_version_;
   bool serving_ = false;    ///< this process serves
   bool was_ready_ = false;  ///< this process or an earlier one has reported ready
   keeper::request_deaths deaths_;
   bool asked_to_end_ = false;
+  bool ended_itself_ = false;  ///< the last process ended after it was asked to
   service_manager manager_;
 };
 
@@ -109,7 +133,7 @@ sigset_t signals_of(std::initializer_list<int> numbers) {
 
 std::string client_keeper::begin() {
   manager_.find();
-  state_ = keeper::make_shared_state();
+  state_ = keeper::make_shared_state(&state_file_);
   // The parent may have set SIGCHLD to be ignored. Then the end of a child would not be reported.
   signal(SIGCHLD, SIG_DFL);
   const sigset_t set = signals_of({SIGTERM, SIGINT, SIGCHLD});
@@ -118,35 +142,53 @@ std::string client_keeper::begin() {
   return state_ != nullptr && signals_.open() ? "" : std::strerror(errno);
 }
 
-std::string client_keeper::start() {
-  std::array<int, 2> ends{-1, -1};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return std::strerror(errno);
-  descriptor mine(ends[0]), its(ends[1]);
+std::string client_keeper::start_failed(int why) {
+  if (!was_ready_ || (why != EAGAIN && why != ENOMEM)) return std::strerror(why);
+  next_start_ = now_ns() + pause_ns;
+  return "";
+}
+
+void client_keeper::begins(pid_t process, channel link) {
+  process_ = process;
+  link_ = std::move(link);
   ++starts_;
   serving_ = false;
   state_->keeper_is_behind = false;
   deaths_.begin(*state_);
-  process_ = fork();
-  if (process_ == 0) {
-    // Close the keeper's end. Otherwise this process would not notice that the keeper is gone.
-    mine.close();
-    link_.close();
-    be_the_adapter(std::move(its));
-  }
-  if (process_ < 0) {
-    if (!was_ready_ || (errno != EAGAIN && errno != ENOMEM)) return std::strerror(errno);
-    next_start_ = now_ns() + pause_ns;
+}
+
+// A program file that cannot be started, or does not take what it is given, is as a process that
+// dies at once.
+std::string client_keeper::start_program() {
+  const std::string why =
+      next_.begin(program_, {state_file_, starts_ + 1, sockets_, client_, nullptr}, now_ns());
+  if (why.empty()) {
+    const pid_t process = next_.take_process();
+    begins(process, next_.take_link());
     return "";
   }
-  link_ = channel(std::move(mine));
+  if (++short_lives_ >= most_short_lives) return why;
+  report_text("{}", why);
+  next_start_ = now_ns() + short_lives_ * pause_ns;
   return "";
 }
 
-// Gives files of later processes other names, so that the files of the first one are kept.
-void number_files(settings& how, unsigned start) {
-  for (std::string* name : {&how.capture[0], &how.capture[1], &how.recording})
-    if (!name->empty()) *name += fmt::format(".{}", start);
+std::string client_keeper::start() {
+  if (is_upgraded_) return start_program();
+  std::array<int, 2> ends{-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return std::strerror(errno);
+  descriptor mine(ends[0]), its(ends[1]);
+  const pid_t process = fork();
+  if (process < 0) return start_failed(errno);
+  // Close the keeper's end. Otherwise this process would not notice that the keeper is gone.
+  if (process == 0) mine.close();
+  begins(process, channel(std::move(mine)));
+  if (process == 0) {
+    state_file_.close();
+    be_the_adapter(std::move(its));
+  }
+  return "";
 }
 
 void client_keeper::be_the_adapter(descriptor link) {
@@ -154,18 +196,23 @@ void client_keeper::be_the_adapter(descriptor link) {
   // SIGTERM and SIGINT stay blocked until the server asks for them.
   const sigset_t set = signals_of({SIGCHLD});
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  if (starts_ > 1) number_files(how_, starts_);
+  prepare_next_start(how_, starts_);
   int code = 0;
   {
     server all(how_, std::move(manager_), keeper_side(std::move(link), state_));
     if (const std::string why = all.begin(std::move(sockets_)); !why.empty()) {
       report(why);
-      code = 1;
+      code = all.failure();
     } else {
       if (client_.there()) all.resume(client_);
       // Close the inherited copies of the client's descriptors. They would outlive the client.
       client_.forget();
-      all.run();
+      code = all.run();
+      // Destructors would remove paths, and would tell the other ends of the cables.
+      if (all.handed_over()) {
+        std::fflush(nullptr);
+        _exit(0);
+      }
     }
   }
   std::fflush(nullptr);
@@ -173,11 +220,14 @@ void client_keeper::be_the_adapter(descriptor link) {
 }
 
 void client_keeper::wait_for_something() {
-  std::array<pollfd, 2> watched{
-      {{signals_.get(), POLLIN, 0}, {link_.open() ? link_.socket() : -1, POLLIN, 0}}};
+  std::array<pollfd, 3> watched{{{signals_.get(), POLLIN, 0},
+                                 {link_.open() ? link_.socket() : -1, POLLIN, 0},
+                                 {next_.under_way() ? next_.socket() : -1, POLLIN, 0}}};
   const std::uint64_t now = now_ns();
   const std::uint64_t left = process_ < 0 && next_start_ > now ? next_start_ - now : 0;
-  const int pause = process_ < 0 ? static_cast<int>((left + 999'999) / 1'000'000) : -1;
+  const int pause = next_.under_way() ? upgrade_pause_ms
+                    : process_ < 0    ? static_cast<int>((left + 999'999) / 1'000'000)
+                                      : -1;
   poll(watched.data(), watched.size(), pause);
   if (watched[1].revents != 0) take_records();
   if ((watched[1].revents & POLLHUP) != 0) link_.close();
@@ -194,6 +244,10 @@ void client_keeper::take_records() {
     if (what == keeper::record::serving) {
       serving_ = true;
       serving_since_ = now_ns();
+    }
+    if (what == keeper::record::state) {
+      start_upgrade(one);
+      continue;
     }
     if (what != keeper::record::ready) {
       if (!without_exceptions([&] { client_.take(std::move(one)); })) client_.lose_something();
@@ -223,9 +277,56 @@ void client_keeper::take_signals() {
   }
 }
 
+void client_keeper::start_upgrade(const vfio_user::message& state) {
+  std::string why;
+  if (next_.under_way() || state.descriptors.empty()) why = "the state did not arrive";
+  else if (client_.there() && !client_.complete())
+    why = "the client has more files than the keeper keeps";
+  else why = next_.begin(program_, {state_file_, starts_ + 1, sockets_, client_, &state}, now_ns());
+  if (!why.empty()) refuse_upgrade(why);
+}
+
+void client_keeper::refuse_upgrade(const std::string& why) {
+  report_text("the new build does not take over: {}", why);
+  link_.send(keeper::record_head(keeper::record::refused), std::as_bytes(std::span(why)));
+}
+
+// The process that hands over waits for an answer and touches nothing. If it dies meanwhile, the
+// new build continues with its state all the more.
+void client_keeper::work_on_upgrade() {
+  if (end_awaited_ == 0) {
+    std::string text;
+    auto outcome = next_.work(now_ns(), text);
+    if (asked_to_end_ && outcome != upgrade::outcome::ended) {
+      next_.give_up();
+      outcome = upgrade::outcome::ended;
+      text = "the server was asked to end";
+    }
+    if (outcome == upgrade::outcome::ended) refuse_upgrade(text);
+    if (outcome != upgrade::outcome::loaded) return;
+    next_version_ = text;
+    link_.send(keeper::record_head(keeper::record::handed_over), std::as_bytes(std::span(text)));
+    end_awaited_ = now_ns() + end_patience_ns;
+  }
+  // The process may have been waited for already, if its last record was the state.
+  if (process_ < 0 || waitpid(process_, &status_, WNOHANG) == process_) return finish_upgrade();
+  if (now_ns() > end_awaited_) kill(process_, SIGKILL);
+}
+
+void client_keeper::finish_upgrade() {
+  end_awaited_ = 0;
+  is_upgraded_ = true;
+  const pid_t process = next_.take_process();
+  begins(process, next_.take_link());
+  link_.send(keeper::record_head(keeper::record::serve));
+  report_text("{} has taken over", next_version_);
+  if (asked_to_end_) kill(process_, SIGTERM);
+}
+
 bool client_keeper::has_ended() {
   if (process_ < 0 || waitpid(process_, &status_, WNOHANG) != process_) return false;
   process_ = -1;
+  ended_itself_ = asked_to_end_;
   // Take the reports that arrived after the last call.
   take_records();
   if (state_->request.is_answered()) state_->request_done();
@@ -272,12 +373,20 @@ bool client_keeper::goes_on() {
   return true;
 }
 
+int client_keeper::end_of_saving() const {
+  if (!ended_itself_) {
+    report_text("--save-on TERM {}: no state is saved: no process had an adapter", how_.save);
+    return 1;
+  }
+  return WIFEXITED(status_) ? WEXITSTATUS(status_) : 1;
+}
+
 int client_keeper::end() {
   if (was_ready_) {
     if (!how_.socket.empty()) unlink(how_.socket.c_str());
     if (sockets_.own_control) unlink(how_.control.c_str());
   }
-  if (asked_to_end_) return 0;
+  if (asked_to_end_) return how_.save.empty() ? 0 : end_of_saving();
   return WIFEXITED(status_) && WEXITSTATUS(status_) != 0 ? WEXITSTATUS(status_) : 1;
 }
 
@@ -286,6 +395,8 @@ int client_keeper::run() {
   if (why.empty()) why = start();
   while (why.empty()) {
     wait_for_something();
+    if (next_.under_way()) work_on_upgrade();
+    if (next_.under_way()) continue;
     if (process_ < 0 && asked_to_end_) return end();
     if (has_ended() && !goes_on()) return end();
     if (process_ < 0 && now_ns() >= next_start_) why = start();
@@ -302,14 +413,21 @@ int serve(settings& how, passed_sockets passed) {
   server all(how, std::move(manager));
   if (const std::string why = all.begin(std::move(passed)); !why.empty()) {
     report(why);
-    return 1;
+    return all.failure();
   }
-  all.run();
-  return 0;
+  return all.run();
 }
 
-int serve_with_restarts(settings& how, passed_sockets passed) {
-  return client_keeper(how, std::move(passed)).run();
+int serve_with_restarts(settings& how, passed_sockets passed, started_as as) {
+  return client_keeper(how, std::move(passed), std::move(as)).run();
+}
+
+// Files of later processes have other names, so that the files of the first one are kept.
+void prepare_next_start(settings& how, unsigned start) {
+  if (start == 1) return;
+  how.load.clear();
+  for (std::string* name : {&how.capture[0], &how.capture[1], &how.recording})
+    if (!name->empty()) *name += fmt::format(".{}", start);
 }
 
 }  // namespace freehca::device_server

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Continues with a client whose process died.
+// Continues with the client of another process, which died or has handed over.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -13,9 +13,9 @@ namespace freehca::device_server {
 
 using namespace vfio_user;
 
-bool session::resume(keeper::kept_client& from) {
+void session::repeat_requests(keeper::kept_client& from, doorbell_pages::doorbells what) {
   channel_ = channel(std::move(from.connection()));
-  if (!function_->adopt_doorbell_pages(std::move(from.doorbell_pages()))) lost_ = true;
+  if (!function_->adopt_doorbell_pages(std::move(from.doorbell_pages()), what)) lost_ = true;
   keeper_side nobody;
   keeper_side* const keeper = std::exchange(keeper_, &nobody);
   const bool had_memory = without_exceptions([&] {
@@ -26,6 +26,16 @@ bool session::resume(keeper::kept_client& from) {
   });
   if (!had_memory) lost_ = true;
   keeper_ = keeper;
+}
+
+bool session::take_over(keeper::kept_client& from) {
+  repeat_requests(from, doorbell_pages::doorbells::kept);
+  channel_.land_in(&keeper_->state()->request);
+  return !lost_;
+}
+
+bool session::resume(keeper::kept_client& from) {
+  repeat_requests(from, doorbell_pages::doorbells::discarded);
   function_->go_on_after_death(keeper_->state()->configuration_space);
   channel_.land_in(&keeper_->state()->request);
   if (!lost_) answer_in_hand();

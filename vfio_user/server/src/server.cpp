@@ -17,9 +17,11 @@
 
 #include <freehca/wires/socket_address.hpp>
 
+#include "command_line.hpp"
 #include "guarded_copy.hpp"
 #include "notify.hpp"
 #include "report.hpp"
+#include "saved_adapter.hpp"
 #include "without_exceptions.hpp"
 
 namespace freehca::device_server {
@@ -44,6 +46,18 @@ server::~server() {
 }
 
 std::string server::begin(passed_sockets passed) {
+  std::vector<std::byte> state;
+  if (!how_.load.empty())
+    if (const std::string why = read_state_file(how_.load, state); !why.empty())
+      return fmt::format("--load {}", why);
+  if (std::string why = prepare(std::move(passed), nullptr); !why.empty()) return why;
+  if (!how_.load.empty())
+    if (std::string why = load(state); !why.empty()) return why;
+  tell_that_it_is_ready();
+  return "";
+}
+
+std::string server::prepare(passed_sockets passed, handed_wires* wires) {
   guard_copies();
   sigset_t ends;
   sigemptyset(&ends);
@@ -58,19 +72,51 @@ std::string server::begin(passed_sockets passed) {
   watched_.reserve(cable_place + 2 + most_refused + 1 + control_socket::most_clients);
   // Without this the system adds 50 us to each pause.
   if (how_.polled_doorbells) prctl(PR_SET_TIMERSLACK, 1'000ul, 0ul, 0ul, 0ul);
-  if (std::string why = function_.begin(); !why.empty()) return why;
+  if (std::string why = function_.begin(wires); !why.empty()) return why;
+  if (std::string why = prepare_saving(); !why.empty()) return why;
   if (std::string why = listen_for_control(std::move(passed.control), passed.own_control);
       !why.empty())
     return why;
   if (std::string why = listen_for_clients(std::move(passed.device)); !why.empty()) return why;
-  if (std::string why = close_itself(); !why.empty()) return why;
-  tell_that_it_is_ready();
-  return "";
+  return close_itself();
+}
+
+std::string server::load(std::span<const std::byte> state) {
+  served_adapter adapter{how_, function_};
+  const std::string why = load_adapter(adapter, state);
+  if (why.empty()) return "";
+  failure_ = usage_error;
+  return fmt::format("--load {}: {}", how_.load, why);
+}
+
+std::string server::prepare_saving() {
+  if (how_.save.empty()) return "";
+  std::string why = obstacle_to_saving({how_, function_});
+  if (!why.empty()) failure_ = usage_error;
+  if (why.empty()) why = saved_.open(how_.save);
+  else why = fmt::format("the state cannot be saved: {}", why);
+  return why.empty() ? "" : fmt::format("--save-on TERM {}", why);
+}
+
+// Doorbells that were stored, and not seen, are in pages that go with this process.
+int server::save() {
+  std::string why = obstacle_to_saving({how_, function_});
+  const bool had_memory = without_exceptions([&] {
+    if (!why.empty()) return;
+    function_.look_at_doorbells(doorbell_pages::every);
+    served_adapter adapter{how_, function_};
+    why = saved_.write(save_adapter(adapter));
+  });
+  if (had_memory && why.empty()) return 0;
+  report(fmt::format("--save-on TERM {}: no state is saved: {}", how_.save,
+                     had_memory ? why : "no memory"));
+  return 1;
 }
 
 std::string server::close_itself() {
   closed_process::permissions kept;
   function_.add_permissions(kept);
+  saved_.add_permissions(kept);
   if (bound_) kept.removed_files.push_back(how_.socket);
   if (!control_.path().empty()) kept.removed_files.push_back(control_.path());
   const closed_process::closing result = closed_process::close_process(how_.closed, kept);
@@ -236,7 +282,12 @@ void server::recover_from_lack_of_memory() {
 
 bool server::work() {
   wait_for_something();
-  if (watched_[stop_place].revents != 0) return false;
+  if (watched_[stop_place].revents != 0) {
+    signalfd_siginfo about{};
+    terminated_ = read(stop_.get(), &about, sizeof about) == sizeof about &&
+                  about.ssi_signo == static_cast<std::uint32_t>(SIGTERM);
+    return false;
+  }
   if (watched_[unmask_place].revents != 0) function_.signals().unmask_signalled();
   if (session_.serving() && (watched_[client_place].revents != 0 || session_.has_work()))
     serve_client();
@@ -250,12 +301,14 @@ bool server::work() {
   return true;
 }
 
-void server::run() {
+int server::run() {
   keeper_.tell(keeper::record::serving);
   bool asked_to_end = false;
-  while (!asked_to_end)
+  while (!asked_to_end && !handed_over_)
     if (!without_exceptions([&] { asked_to_end = !work(); })) recover_from_lack_of_memory();
+  if (handed_over_) return 0;
   if (!keeper_.there()) manager_.tell("STOPPING=1");
+  return saved_.open() && terminated_ ? save() : 0;
 }
 
 }  // namespace freehca::device_server

@@ -14,11 +14,13 @@
 #include "client_memory.hpp"
 #include "control_requests.hpp"
 #include "control_socket.hpp"
+#include "hand_over.hpp"
 #include "memory_reserve.hpp"
 #include "notify.hpp"
 #include "rest.hpp"
 #include "session.hpp"
 #include "settings.hpp"
+#include "state_file.hpp"
 
 namespace freehca::device_server {
 
@@ -37,8 +39,17 @@ class server {
   std::string begin(passed_sockets passed);
   /// Continues with the client of a process that died.
   void resume(keeper::kept_client& client);
-  /// Serves until SIGTERM or SIGINT.
-  void run();
+  /// Takes the place of a process that hands over, as a process of a new build. Returns when that
+  /// process has ended. Returns false if the state is refused, which it has reported, or if the
+  /// keeper is gone.
+  bool take_over(device_server::handed_over& from);
+  /// Whether another process has taken the place of this one. Then this process must end without
+  /// destructors.
+  bool handed_over() const { return handed_over_; }
+  /// Serves until SIGTERM or SIGINT, or until handed_over(). Returns the exit code.
+  int run();
+  /// The exit code after begin() has returned a message.
+  int failure() const { return failure_; }
 
  private:
   enum place : unsigned { stop_place, listener_place, client_place, unmask_place, cable_place };
@@ -56,6 +67,22 @@ class server {
   /// Returns false after SIGTERM or SIGINT.
   bool work();
   void recover_from_lack_of_memory();
+  /// All of begin() until the process is closed. The cables are the wires of another process, if
+  /// there are `wires`.
+  std::string prepare(passed_sockets passed, handed_wires* wires);
+  /// Loads the state of the file that --load names. Returns "", or a message.
+  std::string load(std::span<const std::byte> state);
+  std::string begin_with(device_server::handed_over& from);
+  /// Hands everything over to a process of a new build. Returns "" and the version of that build,
+  /// or the reason why this process goes on. Must not be called from inside the model.
+  std::string hand_over(std::string& version);
+  /// Serves the client until none of its messages is in hand. Returns false if it sends only a part
+  /// of one.
+  bool finish_messages();
+  /// Opens the file that --save-on names. Returns "", or a message.
+  std::string prepare_saving();
+  /// Writes the state to the file that --save-on names. Returns the exit code.
+  int save();
 
   static constexpr std::size_t most_refused = 8;
   static constexpr std::uint64_t memory_is_awaited_ns = 10'000'000;
@@ -76,10 +103,16 @@ class server {
   adapter_function function_;
   vfio_user::descriptor listener_, stop_;
   bool bound_ = false, told_ready_ = false;
+  state_file saved_;
+  bool terminated_ = false;  ///< the signal was SIGTERM
+  bool handed_over_ = false;
+  int failure_ = 1;
   std::string rights_;  ///< the result of close_itself(), for people
   /// Clients that connected while another client is served. Their first request is refused.
   std::vector<vfio_user::channel> refused_;
-  control_subject subject_{{how_, function_}, session_, memory_};
+  control_subject subject_{{how_, function_}, session_, memory_, [this](std::string& version) {
+                             return hand_over(version);
+                           }};
   control_socket control_;
   std::size_t control_place_ = 0;
   std::vector<pollfd> watched_;

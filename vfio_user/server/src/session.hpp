@@ -33,6 +33,11 @@ class session final : public memory_messages {
   /// when a card's firmware fails, which a driver ends by a reset. Returns false if that is not
   /// possible; the client is disconnected then.
   bool resume(keeper::kept_client& from);
+  /// Continues with the client of a process that has handed over its function. The function has no
+  /// state yet. Returns false if that is not possible.
+  bool take_over(keeper::kept_client& from);
+  /// Whether no message of the client is in hand, and none was received in part.
+  bool quiet() const { return waiting_.empty() && !lost_ && !channel_.in_message(); }
   bool serving() const { return channel_.open(); }
   int socket() const { return channel_.socket(); }
   /// Whether requests arrived while the session waited for a reply, or the client must be
@@ -74,6 +79,7 @@ class session final : public memory_messages {
   int handle_reset(const vfio_user::message& request);
   int check_access(const vfio_user::region_access& access) const;
   void land_messages();
+  void repeat_requests(keeper::kept_client& from, doorbell_pages::doorbells what);
   void answer_in_hand();
   int succeed(const vfio_user::message& request, body first = {}, body second = {},
               std::span<const int> files = {});

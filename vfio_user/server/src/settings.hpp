@@ -38,6 +38,9 @@ struct settings {
   bool trace = false;
   /// Whether a keeper keeps the client if the adapter's process dies.
   bool restarts = false;
+  /// The file that the state is written to at SIGTERM, and the file with the state to begin with;
+  /// "": none.
+  std::string save, load;
   closed_process::mode closed = closed_process::mode::automatic;
 };
 

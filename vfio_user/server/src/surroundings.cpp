@@ -70,7 +70,9 @@ freehca_model_environment adapter_function::environment_of(adapter_function* me)
   e.msix = [](void* c, unsigned vector) {
     if (self(c).may_master()) self(c).interrupts_.msix(vector);
   };
-  e.intx = [](void* c, bool asserted) { self(c).interrupts_.intx(asserted); };
+  e.intx = [](void* c, bool asserted) {
+    if (!self(c).loading_) self(c).interrupts_.intx(asserted);
+  };
   e.now = [](void*) { return now_ns(); };
   e.arm_timer = [](void* c, std::uint64_t deadline) { self(c).deadline_ = deadline; };
   e.wipe_configuration_space = [](void* c) {
@@ -98,9 +100,9 @@ freehca_model_environment adapter_function::environment_of(adapter_function* me)
   return e;
 }
 
-std::string adapter_function::begin() {
+std::string adapter_function::begin(handed_wires* wires) {
   if (std::string why = open_files(); !why.empty()) return why;
-  if (std::string why = lay_cables(); !why.empty()) return why;
+  if (std::string why = lay_cables(wires); !why.empty()) return why;
   const freehca_model_environment environment = environment_of(this);
   std::array<char, 512> why;
   model_ = freehca_model_create(&environment, &how_.model, why.data(), why.size());
@@ -121,11 +123,23 @@ std::string adapter_function::open_files() {
   return why == 0 ? "" : fmt::format("--x-record {}: {}", how_.recording, std::strerror(why));
 }
 
-std::string adapter_function::lay_cables() {
+std::string adapter_function::hand_over(handed_wires& to) const {
+  for (unsigned i = 0; i < cables_.size(); ++i)
+    if (cables_[i] != nullptr && !cables_[i]->hand_over(to[i].emplace()))
+      return fmt::format("the wire of port {}: {}", i + 1, std::strerror(errno));
+  return "";
+}
+
+std::string adapter_function::lay_cables(handed_wires* from) {
   for (unsigned i = 0; i < cables_.size(); ++i) {
-    if (how_.wire[i] == "none") continue;
+    const bool has_wire = how_.wire[i] != "none";
+    if (from != nullptr && (*from)[i].has_value() != has_wire)
+      return fmt::format("--port{}: the running server has {} wire at this port", i + 1,
+                         has_wire ? "no" : "a");
+    if (!has_wire) continue;
     std::string why;
-    cables_[i] = wires::make_wire(how_.wire[i], why, how_.closed);
+    cables_[i] = from != nullptr ? wires::adopt_wire(how_.wire[i], std::move(*(*from)[i]), why)
+                                 : wires::make_wire(how_.wire[i], why, how_.closed);
     if (cables_[i] == nullptr) return fmt::format("--port{}: {}", i + 1, why);
     if (const std::string warning = cables_[i]->warning(); !warning.empty())
       report(fmt::format("--port{}: {}", i + 1, warning));

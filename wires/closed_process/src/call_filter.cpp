@@ -179,9 +179,13 @@ void permit_reading(filter& to) {
 }
 
 void add_kept_permissions(filter& to, const permissions& kept) {
-  if (!kept.removed_files.empty()) {
+  if (!kept.removed_files.empty() || !kept.replaced_files.empty()) {
     to.permit(SCMP_SYS(unlink));
     to.permit(SCMP_SYS(unlinkat), {is(2, 0)});
+  }
+  if (!kept.replaced_files.empty()) {
+    for (const int call : {SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(fsync)}) to.permit(call);
+    to.permit(SCMP_SYS(renameat2), {is(4, 0)});
   }
   for (const int family : kept.connected_families)
     to.permit(SCMP_SYS(socket),

@@ -113,6 +113,12 @@ std::string apply_path_rules(const permissions& kept, const kernel_functions& ke
             permit_below(ruleset.get(), folder_of(path), LANDLOCK_ACCESS_FS_REMOVE_FILE, kernel);
         !why.empty())
       return why;
+  for (const std::string& path : kept.replaced_files)
+    if (std::string why =
+            permit_below(ruleset.get(), folder_of(path),
+                         LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG, kernel);
+        !why.empty())
+      return why;
   for (const std::string& folder : kept.read_folders)
     if (std::string why = permit_below(ruleset.get(), folder, LANDLOCK_ACCESS_FS_READ_FILE, kernel);
         !why.empty() && errno != ENOENT)

@@ -21,6 +21,10 @@ class datagram_wire final : public wire {
   static std::unique_ptr<wire> make(const std::string& local, const std::string& remote,
                                     std::string& why);
 
+  /// Continues with a wire of another process between these addresses.
+  static std::unique_ptr<wire> adopt(const std::string& local, const std::string& remote,
+                                     handed_wire& from, std::string& why);
+
   bool send(const std::byte* from, std::size_t bytes) override;
   bool idle() const override { return waiting_.empty(); }
   const char* state_name() const override { return "open"; }
@@ -28,6 +32,7 @@ class datagram_wire final : public wire {
   short events(bool reading) const override;
   std::uint64_t deadline() const override;
   void work(short events, std::uint64_t now, wire_reader& to) override;
+  bool hand_over(handed_wire& to) const override;
   void add_permissions(closed_process::permissions& to) const override {
     if (!path_.empty()) to.removed_files.push_back(path_);
   }

@@ -32,12 +32,20 @@ class frame_wire : public wire {
   static std::unique_ptr<wire> user(const std::string& options, closed_process::mode closed,
                                     std::string& why);
 
+  /// Continues with a tap device, or a user network, of another process. The process of the network
+  /// ends when its socket is closed.
+  static std::unique_ptr<wire> adopt_tap(const std::string& options, handed_wire& from,
+                                         std::string& why);
+  static std::unique_ptr<wire> adopt_user(const std::string& options, handed_wire& from,
+                                          std::string& why);
+
   bool send(const std::byte* from, std::size_t bytes) override;
   bool connected() const override { return frames_.open(); }
   bool idle() const override { return waiting_.empty(); }
   const char* state_name() const override { return frames_.open() ? "open" : "gone"; }
   int descriptor() const override { return frames_.get(); }
   short events(bool reading) const override;
+  bool hand_over(handed_wire& to) const override;
   void work(short events, std::uint64_t now, wire_reader& to) override;
 
  protected:
@@ -45,6 +53,7 @@ class frame_wire : public wire {
   virtual ssize_t write_frame(const std::byte* from, std::size_t bytes);
 
  private:
+  bool take_over(handed_wire& from, const std::string& options, std::string& why);
   bool put(const std::byte* from, std::size_t bytes);
 
   static constexpr std::size_t longest = 4096 + 65536;

@@ -38,6 +38,9 @@ class hello {
 
   hello(const hello_options& options, hello_role role, const nonce& own, std::uint64_t now);
 
+  /// Continues behind the hello of another process. `examines`: as its examines() was.
+  hello(const hello_options& options, hello_role role, bool examines);
+
   /// Examines the beginning of the bytes that have arrived: frames with their lengths. Returns how
   /// many of the bytes belong to the hello. The caller drops those, and calls again with more bytes
   /// until examines() is false.

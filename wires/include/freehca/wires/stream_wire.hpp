@@ -50,6 +50,12 @@ class stream_wire final : public wire {
   /// The name in the hello of the present peer, or "".
   std::string peer_name() const { return hello_ ? hello_->peer_name() : std::string(); }
 
+  /// Continues with a wire of another process that listens at the address, or connects to it.
+  static std::unique_ptr<wire> adopt_listener(const std::string& text, handed_wire& from,
+                                              std::string& why);
+  static std::unique_ptr<wire> adopt_caller(const std::string& text, handed_wire& from,
+                                            std::string& why);
+
   bool send(const std::byte* from, std::size_t bytes) override;
   bool connected() const override {
     return state_ == state::connected && hello_.has_value() && hello_->open();
@@ -61,11 +67,13 @@ class stream_wire final : public wire {
   short events(bool reading) const override;
   std::uint64_t deadline() const override;
   void work(short events, std::uint64_t now, wire_reader& to) override;
+  bool hand_over(handed_wire& to) const override;
   void add_permissions(closed_process::permissions& to) const override;
 
  private:
   enum class state { listening, apart, connecting, connected };
 
+  bool take_over(handed_wire& from);
   void accept_one(std::uint64_t now);
   void call(std::uint64_t now);
   void check_call(std::uint64_t now);

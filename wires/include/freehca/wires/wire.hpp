@@ -7,9 +7,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <freehca/closed_process/closing.hpp>
 #include <freehca/closed_process/permissions.hpp>
+#include <freehca/wires/descriptor.hpp>
 
 namespace freehca::wires {
 
@@ -23,6 +25,14 @@ class wire_reader {
 
  protected:
   ~wire_reader() = default;
+};
+
+/// A wire on its way from one process to another: its sockets as they are, and its bytes under way.
+struct handed_wire {
+  std::uint8_t stage = 0;  ///< of a connection
+  wires::descriptor listener, connection;
+  std::vector<std::vector<std::byte>> waiting;  ///< what is sent next; the first part may be gone
+  std::vector<std::byte> arrived;               ///< the beginning of a packet
 };
 
 /// The connection of a port to another process. Its format is that of one of QEMU's network
@@ -52,6 +62,11 @@ class wire {
   virtual std::uint64_t deadline() const { return ~std::uint64_t{0}; }
   virtual void work(short events, std::uint64_t now, wire_reader& to) = 0;
 
+  /// Copies the wire for another process. This process must neither use the wire nor destroy it
+  /// from then on, unless the other process refuses it. Returns false if a descriptor cannot be
+  /// copied.
+  virtual bool hand_over(handed_wire& to) const = 0;
+
   /// Adds the permissions that the wire needs in a closed process, until its destructor returns.
   virtual void add_permissions(closed_process::permissions&) const {}
 };
@@ -61,6 +76,10 @@ class wire {
 /// wire has a process of its own, that process is closed in the mode `closed`.
 std::unique_ptr<wire> make_wire(const std::string& text, std::string& why,
                                 closed_process::mode closed = closed_process::mode::automatic);
+
+/// Continues with the wire of another process, which the same text names. Returns null and a
+/// message if it is not a state of such a wire.
+std::unique_ptr<wire> adopt_wire(const std::string& text, handed_wire from, std::string& why);
 
 /// Whether the wire carries only Ethernet frames, so that a port of InfiniBand cannot use it.
 bool carries_frames_alone(const std::string& text);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,26 @@ enum class record : std::uint16_t {
   doorbell_pages,  ///< the file that the client may map
   client_gone,
   serving,  ///< the process has the client's complete state, and begins to serve
+  // The hand-over (hand_over.hpp). To a process that the keeper starts from a program file:
+  shared_memory,     ///< the first record: versions; the file of the shared state
+  sockets,           ///< as of `ready`; the body says whether the program removes the control path
+  state,             ///< the file of the adapter's state, then the descriptors of its wires
+  end_of_hand_over,  ///< everything was sent
+  serve,             ///< the process before it has ended
+  // From such a process:
+  loaded,   ///< it has the state, and waits for `serve`; the body is the version of its build
+  refused,  ///< it ends; the body is the reason. The keeper sends it on
+  // `state` is sent by the process that hands over, too. The answers to it are `refused` and:
+  handed_over,  ///< end without touching anything; the body is the version of the new build
 };
+
+inline vfio_user::header record_head(record what) {
+  return {0, static_cast<std::uint16_t>(what), 0, vfio_user::type_command, 0};
+}
+/// The body of a record, for people.
+inline std::string record_text(const vfio_user::message& of) {
+  return {reinterpret_cast<const char*>(of.body.data()), of.body.size()};
+}
 
 /// The present state of a client: everything that a new process of the adapter must know to
 /// continue with the client. Its memory and its number of descriptors are bounded.
@@ -43,9 +63,13 @@ class kept_client {
   /// were more descriptors than can be kept.
   bool can_go_on() const { return there() && without_file_ == 0 && !incomplete_; }
   void forget() { *this = kept_client(); }
+  /// Whether everything that the client has shared is kept.
+  bool complete() const { return !incomplete_; }
   /// Records that the kept state is incomplete, so that another process cannot continue.
   void lose_something() { incomplete_ = true; }
 
+  const vfio_user::descriptor& connection() const { return connection_; }
+  const vfio_user::descriptor& doorbell_pages() const { return doorbell_pages_; }
   vfio_user::descriptor& connection() { return connection_; }
   vfio_user::descriptor& doorbell_pages() { return doorbell_pages_; }
   /// Calls `to` with requests that recreate the state. Each has its own copies of the descriptors.

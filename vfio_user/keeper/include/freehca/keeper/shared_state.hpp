@@ -36,7 +36,11 @@ struct shared_state {
   }
 };
 
-/// Creates the shared memory, for the lifetime of the process. Null: there is not enough memory.
-shared_state* make_shared_state();
+/// Creates the shared memory, for the lifetime of the process. `file` receives its file, for a
+/// process that is not forked from this one. Null: there is not enough memory.
+shared_state* make_shared_state(vfio_user::descriptor* file = nullptr);
+/// Maps the shared memory that another process created, for the lifetime of the process. Null: it
+/// is not a file of this size, or there is not enough memory.
+shared_state* map_shared_state(const vfio_user::descriptor& file);
 
 }  // namespace freehca::keeper

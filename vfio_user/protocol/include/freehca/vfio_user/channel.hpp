@@ -96,6 +96,9 @@ class channel {
   bool send(header head, std::span<const std::byte> first = {},
             std::span<const std::byte> second = {}, std::span<const int> descriptors = {});
 
+  /// Whether a part of the next message was received.
+  bool in_message() const { return header_bytes_ != 0; }
+
   void set_patience(int milliseconds) { patience_ms_ = milliseconds; }
   /// Sets the place for short messages. It must exist as long as the channel is used. The caller
   /// clears it when a message is done.

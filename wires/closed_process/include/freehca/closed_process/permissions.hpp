@@ -15,6 +15,9 @@ struct permissions {
   /// Files that the process removes. Landlock knows permissions of folders only, so the process may
   /// remove each file in their folders and below.
   std::vector<std::string> removed_files;
+  /// Files that the process replaces: it renames another file of the same folder, which is open
+  /// already. It may do so with each file in their folders and below.
+  std::vector<std::string> replaced_files;
   /// Address families of the stream sockets that the process creates and connects.
   std::vector<int> connected_families;
   /// TCP ports that these sockets are connected to, in host order.

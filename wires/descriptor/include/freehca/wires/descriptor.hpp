@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -19,6 +20,11 @@ class descriptor {
     return *this;
   }
   ~descriptor() { close(); }
+
+  /// Another descriptor of the same file. Not open if that fails.
+  descriptor copy() const {
+    return descriptor(number_ < 0 ? -1 : fcntl(number_, F_DUPFD_CLOEXEC, 0));
+  }
 
   bool open() const { return number_ >= 0; }
   int get() const { return number_; }
