@@ -24,6 +24,7 @@
 #include "queues/event_queues.hpp"
 #include "queues/uar_users.hpp"
 #include "tables/icm.hpp"
+#include "tables/memory_commands.hpp"
 #include "tables/memory_regions.hpp"
 #include "transport/transport.hpp"
 
@@ -41,14 +42,15 @@ struct device::parts {
         rules(surroundings, clock, how),
         memory(surroundings, account),
         work(surroundings, clock, account),
-        all{surroundings, how,      memory,  work,   account,  times, kept,
-            rules,        commands, profile, layers, counters, uars,  recording.get()},
-        context_memory(all),
+        all{surroundings, how,     memory, work,   account,  times, kept,           rules,
+            commands,     profile, config, layers, counters, uars,  recording.get()},
+        context_memory(config, memory, account, kept, counters),
         eqs(all),
         cqs(all),
-        regions(all),
+        regions(config, memory, context_memory, rules, counters),
         links(all),
         queue_pairs(all),
+        region_commands(config, context_memory, regions, queue_pairs, rules),
         main_firmware(all),
         errors(all),
         raised(all),
@@ -63,7 +65,7 @@ struct device::parts {
     all.links = &links;
     all.queue_pairs = &queue_pairs;
     all.above_ports = &queue_pairs;
-    all.users_of_keys = &queue_pairs;
+    region_commands.add_handlers(commands);
     counters.add("complaints", [this] { return rules.complaints(); });
     counters.add("drops_unexplained", rules.drops_unexplained());
     kept.add_traffic(kept.packet_bytes, [this] { return work.backlog(); });
@@ -89,7 +91,7 @@ struct device::parts {
     eqs.clear();
     regions.clear();
     links.clear();
-    context_memory.clear();
+    context_memory.clear(work);
     uars.clear(work);
     raised.clear();
     profile = {};
@@ -150,6 +152,7 @@ struct device::parts {
   scheduler work;
   command_table commands;
   hca_profile profile;
+  const configuration config{how, profile};
   port_layers layers{how};
   counter_registry counters;
   uar_users uars;
@@ -160,6 +163,7 @@ struct device::parts {
   memory_regions regions;
   ports links;
   transport queue_pairs;
+  memory_commands region_commands;
   firmware main_firmware;
   diagnostics errors;
   raised_events raised;
@@ -185,6 +189,7 @@ struct device::parts {
       {"commands", "set at construction"},
       {"counters", "set at construction"},
       {"all", "set at construction"},
+      {"region_commands", "it has no state"},
       {"errors", "it has no state"},
       {"calls", "0 between calls"},
       {"looked_into", "of this object"},

@@ -110,7 +110,7 @@ command_status firmware::unmap_fa(command&) {
   check_order(is, auxiliary_pages_ == 0, "auxiliary memory is lent");
   if (is.refused()) return is.status();
   if (running()) stop();
-  a_.context_memory->clear();
+  a_.context_memory->clear(a_.work);
   clear();
   return command_status::ok;
 }
