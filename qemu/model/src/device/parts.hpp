@@ -52,7 +52,7 @@ struct device::parts {
         queue_pairs(all),
         region_commands(config, context_memory, regions, queue_pairs, rules),
         main_firmware(all),
-        errors(all),
+        errors(how, rules, cqs, counters),
         raised(all),
         engine(all, main_firmware),
         bar0(all, engine, main_firmware),
@@ -66,6 +66,7 @@ struct device::parts {
     all.queue_pairs = &queue_pairs;
     all.above_ports = &queue_pairs;
     region_commands.add_handlers(commands);
+    errors.add_handlers(commands);
     counters.add("complaints", [this] { return rules.complaints(); });
     counters.add("drops_unexplained", rules.drops_unexplained());
     kept.add_traffic(kept.packet_bytes, [this] { return work.backlog(); });
