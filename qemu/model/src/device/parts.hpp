@@ -49,7 +49,7 @@ struct device::parts {
         cqs(all),
         regions(config, memory, context_memory, rules, counters),
         links(all),
-        queue_pairs(all),
+        queue_pairs(with_rooms()),
         region_commands(config, context_memory, regions, queue_pairs, rules),
         main_firmware(all),
         errors(how, rules, cqs, counters),
@@ -58,11 +58,6 @@ struct device::parts {
         bar0(all, engine, main_firmware),
         bar2(all) {
     if (recording) recording->label_by(memory);
-    all.context_memory = &context_memory;
-    all.eqs = &eqs;
-    all.cqs = &cqs;
-    all.regions = &regions;
-    all.links = &links;
     all.queue_pairs = &queue_pairs;
     all.above_ports = &queue_pairs;
     region_commands.add_handlers(commands);
@@ -81,6 +76,16 @@ struct device::parts {
       const std::uint64_t takes = times.reset();
       dead_until = takes == 0 ? 0 : scheduler::later(clock.now(), takes);
     });
+  }
+
+  /// The rooms that stand below the transport, which takes them by reference.
+  adapter& with_rooms() {
+    all.context_memory = &context_memory;
+    all.eqs = &eqs;
+    all.cqs = &cqs;
+    all.regions = &regions;
+    all.links = &links;
+    return all;
   }
 
   void reset() {
