@@ -23,7 +23,7 @@ transport::parts::parts(adapter& whole)
       completions(*whole.cqs, shared, errors, whole.rules),
       errors(whole, pairs, receives, completions, watch, sends),
       watch(whole.work, pairs, receives, errors),
-      migration(whole, pairs),
+      migration(whole.configuration, whole.layers, *whole.links, pairs, whole.rules),
       sender(whole, pairs, sends, replies, arrivals, counters),
       replies(whole, pairs, errors, sender),
       requests(whole, pairs, sends, migration, counters, sender, drops),
