@@ -23,7 +23,8 @@ namespace freehca::model {
 using layouts::command_status;
 using layouts::opcode;
 
-firmware::firmware(adapter& a) : a_(a), port_settings_(a) {
+firmware::firmware(adapter& a)
+    : a_(a), port_settings_(a.how, a.profile, *a.links, a.rules, a.commands) {
   const auto bound = [this](auto function) {
     return [this, function](command& c) { return (this->*function)(c); };
   };
