@@ -53,15 +53,17 @@ struct device::parts {
         region_commands(config, context_memory, regions, queue_pairs, rules),
         main_firmware(all),
         errors(how, rules, cqs, counters),
-        raised(all),
+        raised(eqs, links, rules, commands, counters),
         engine(all, main_firmware),
-        bar0(all, engine, main_firmware),
-        bar2(all) {
+        bar0(how, eqs, engine, main_firmware, rules),
+        bar2(config, queue_pairs, cqs, eqs, rules) {
     if (recording) recording->label_by(memory);
     all.queue_pairs = &queue_pairs;
     all.above_ports = &queue_pairs;
     region_commands.add_handlers(commands);
     errors.add_handlers(commands);
+    bar0.add_counters(counters);
+    bar2.add_counters(counters);
     counters.add("complaints", [this] { return rules.complaints(); });
     counters.add("drops_unexplained", rules.drops_unexplained());
     kept.add_traffic(kept.packet_bytes, [this] { return work.backlog(); });
@@ -75,6 +77,7 @@ struct device::parts {
       reset();
       const std::uint64_t takes = times.reset();
       dead_until = takes == 0 ? 0 : scheduler::later(clock.now(), takes);
+      surroundings.wipe_configuration_space();
     });
   }
 
