@@ -5,7 +5,9 @@
 // be one of them, since its numbers are shifted by and are sizes of tables.
 #include <algorithm>
 
-#include "basis/adapter.hpp"
+#include "basis/hca_profile.hpp"
+
+#include "basis/adapter_limits.hpp"
 
 namespace freehca::model {
 

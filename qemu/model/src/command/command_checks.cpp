@@ -70,18 +70,18 @@ command_checks& command_checks::port(bool there, const char* field, std::uint64_
               field, ull{number}, ports);
 }
 
-command_checks& command_checks::room_for_one_more(const adapter& a, const char* what,
+command_checks& command_checks::room_for_one_more(const kept_memory& kept, const char* what,
                                                   std::size_t now, std::size_t bytes) {
   return must(now < limits::objects, rule::objects_at_once, command_status::exceeds_limits,
               "%s: %zu are in hardware's hands; at most %zu", what, now, limits::objects)
-      .host_memory(a, bytes);
+      .host_memory(kept, bytes);
 }
 
-command_checks& command_checks::host_memory(const adapter& a, std::size_t bytes) {
+command_checks& command_checks::host_memory(const kept_memory& kept, std::size_t bytes) {
   if (refused()) return *this;
-  return must(a.kept.has_room(bytes), rule::host_memory, command_status::exceeds_limits,
+  return must(kept.has_room(bytes), rule::host_memory, command_status::exceeds_limits,
               "host-memory-limit: the objects take %llu bytes, and this one %zu more",
-              ull{a.kept.bytes()}, bytes);
+              ull{kept.bytes()}, bytes);
 }
 
 command_checks& command_checks::lent(bool reached, const char* what, std::uint64_t number) {

@@ -9,8 +9,9 @@
 #include <freehca/layouts/command_status.hpp>
 #include <freehca/layouts/layout.hpp>
 
-#include "basis/adapter.hpp"
 #include "basis/command.hpp"
+#include "basis/configuration.hpp"
+#include "basis/kept_memory.hpp"
 #include "basis/rule_book.hpp"
 
 namespace freehca::model {
@@ -61,12 +62,10 @@ class command_checks {
     m.template set<Field>(std::min<std::uint64_t>(m.template get<Field>(), most));
     return *this;
   }
-  /// The UAR page of a queue lies in the BAR.
+  /// The UAR page of a queue lies in the BAR, which has `pages` of them.
   template <class T>
-  command_checks& in_uar(const adapter& a, const layouts::image<T>& q) {
+  command_checks& in_uar(std::uint64_t pages, const layouts::image<T>& q) {
     const std::uint64_t page = q.template get<&T::usr_page>();
-    // BlueFlame has the other half.
-    const std::uint64_t pages = a.how.uar_bar_bytes / 2 >> a.profile.log_uar_page_bytes;
     return that(page < pages, rule::uar_page, status_code::bad_parameter,
                 "usr_page 0x%llx; the BAR has 0x%llx", static_cast<unsigned long long>(page),
                 static_cast<unsigned long long>(pages));
@@ -74,10 +73,10 @@ class command_checks {
   /// The port that `field` names is there.
   command_checks& port(bool there, const char* field, std::uint64_t number, unsigned ports);
   /// The adapter holds `now` objects of a kind, and one more of `bytes` has room beside them.
-  command_checks& room_for_one_more(const adapter& a, const char* what, std::size_t now,
+  command_checks& room_for_one_more(const kept_memory& kept, const char* what, std::size_t now,
                                     std::size_t bytes);
   /// The adapter may take `bytes` more of the host's memory for objects.
-  command_checks& host_memory(const adapter& a, std::size_t bytes);
+  command_checks& host_memory(const kept_memory& kept, std::size_t bytes);
   /// The adapter could read or write context memory of an object.
   command_checks& lent(bool reached, const char* what, std::uint64_t number);
 

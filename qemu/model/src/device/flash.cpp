@@ -24,8 +24,10 @@ bool within(std::uint32_t offset, std::uint32_t base, std::uint32_t bytes) {
 
 }  // namespace
 
-flash::flash(adapter& a) : image_(make_flash_image(a.how)) {
-  a.counters.add("flash_transfers", transfers_);
+flash::flash(const options& how) : image_(make_flash_image(how)) {}
+
+void flash::add_counters(counter_registry& counters) const {
+  counters.add("flash_transfers", transfers_);
 }
 
 bool flash::has_register(std::uint32_t offset) {

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include <freehca/layouts/flash.hpp>
+#include <freehca/model/options.hpp>
 
-#include "basis/adapter.hpp"
+#include "basis/counters.hpp"
 #include "saving/fields.hpp"
 
 namespace freehca::model {
@@ -19,7 +20,9 @@ namespace freehca::model {
 /// chip does.
 class flash {
  public:
-  explicit flash(adapter& a);
+  explicit flash(const options& how);
+
+  void add_counters(counter_registry& counters) const;
 
   static bool has_register(std::uint32_t offset);
   /// Words at offsets in BAR 0 that has_register() names.

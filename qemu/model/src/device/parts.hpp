@@ -24,6 +24,7 @@
 #include "queues/event_queues.hpp"
 #include "queues/uar_users.hpp"
 #include "tables/icm.hpp"
+#include "tables/memory_commands.hpp"
 #include "tables/memory_regions.hpp"
 #include "transport/transport.hpp"
 
@@ -41,29 +42,28 @@ struct device::parts {
         rules(surroundings, clock, how),
         memory(surroundings, account),
         work(surroundings, clock, account),
-        all{surroundings, how,      memory,  work,   account,  times, kept,
-            rules,        commands, profile, layers, counters, uars,  recording.get()},
-        context_memory(all),
+        all{surroundings, how,     memory, work,   account,  times, kept,           rules,
+            commands,     profile, config, layers, counters, uars,  recording.get()},
+        context_memory(config, memory, account, kept, counters),
         eqs(all),
         cqs(all),
-        regions(all),
+        regions(config, memory, context_memory, rules, counters),
         links(all),
-        queue_pairs(all),
+        queue_pairs(with_rooms()),
+        region_commands(config, context_memory, regions, queue_pairs, rules),
         main_firmware(all),
-        errors(all),
-        raised(all),
+        errors(how, rules, cqs, counters),
+        raised(eqs, links, rules, commands, counters),
         engine(all, main_firmware),
-        bar0(all, engine, main_firmware),
-        bar2(all) {
+        bar0(how, eqs, engine, main_firmware, rules),
+        bar2(config, queue_pairs, cqs, eqs, rules) {
     if (recording) recording->label_by(memory);
-    all.context_memory = &context_memory;
-    all.eqs = &eqs;
-    all.cqs = &cqs;
-    all.regions = &regions;
-    all.links = &links;
     all.queue_pairs = &queue_pairs;
     all.above_ports = &queue_pairs;
-    all.users_of_keys = &queue_pairs;
+    region_commands.add_handlers(commands);
+    errors.add_handlers(commands);
+    bar0.add_counters(counters);
+    bar2.add_counters(counters);
     counters.add("complaints", [this] { return rules.complaints(); });
     counters.add("drops_unexplained", rules.drops_unexplained());
     kept.add_traffic(kept.packet_bytes, [this] { return work.backlog(); });
@@ -77,7 +77,18 @@ struct device::parts {
       reset();
       const std::uint64_t takes = times.reset();
       dead_until = takes == 0 ? 0 : scheduler::later(clock.now(), takes);
+      surroundings.wipe_configuration_space();
     });
+  }
+
+  /// The rooms that stand below the transport, which takes them by reference.
+  adapter& with_rooms() {
+    all.context_memory = &context_memory;
+    all.eqs = &eqs;
+    all.cqs = &cqs;
+    all.regions = &regions;
+    all.links = &links;
+    return all;
   }
 
   void reset() {
@@ -89,7 +100,7 @@ struct device::parts {
     eqs.clear();
     regions.clear();
     links.clear();
-    context_memory.clear();
+    context_memory.clear(work);
     uars.clear(work);
     raised.clear();
     profile = {};
@@ -150,6 +161,7 @@ struct device::parts {
   scheduler work;
   command_table commands;
   hca_profile profile;
+  const configuration config{how, profile};
   port_layers layers{how};
   counter_registry counters;
   uar_users uars;
@@ -160,6 +172,7 @@ struct device::parts {
   memory_regions regions;
   ports links;
   transport queue_pairs;
+  memory_commands region_commands;
   firmware main_firmware;
   diagnostics errors;
   raised_events raised;
@@ -185,6 +198,7 @@ struct device::parts {
       {"commands", "set at construction"},
       {"counters", "set at construction"},
       {"all", "set at construction"},
+      {"region_commands", "it has no state"},
       {"errors", "it has no state"},
       {"calls", "0 between calls"},
       {"looked_into", "of this object"},

@@ -34,25 +34,27 @@ image<layouts::eqe> entry_of(image<T> e, const raised_event& event) {
 
 }  // namespace
 
-raised_events::raised_events(adapter& a) : a_(a) {
-  a.commands.on(layouts::opcode::get_op_req, [this](command& c) {
+raised_events::raised_events(event_queues& eqs, ports& links, rule_book& rules,
+                             command_table& commands, counter_registry& counters)
+    : eqs_(eqs), links_(links), rules_(rules) {
+  commands.on(layouts::opcode::get_op_req, [this](command& c) {
     return c.opcode_modifier == static_cast<unsigned>(layouts::get_op_req_modifier::get)
                ? get_operation(c)
                : acknowledge(c);
   });
-  a.counters.add("events_raised", raised_);
-  a.counters.add("operations_required", [this] { return required_.size(); });
-  a.counters.add("operations_done", done_);
-  a.counters.add("operations_refused", refused_);
+  counters.add("events_raised", raised_);
+  counters.add("operations_required", [this] { return required_.size(); });
+  counters.add("operations_done", done_);
+  counters.add("operations_refused", refused_);
 }
 
 bool raised_events::raise(const raised_event& event) {
-  if (!a_.eqs->takes(event.type)) return false;
+  if (!eqs_.takes(event.type)) return false;
   ++raised_;
   image<layouts::eqe> e = entry_of(image<layouts::eqe>{}, event);
   switch (event.type) {
     case event_type::port_management_change: {
-      infiniband_port* const port = a_.links->infiniband(event.port);
+      infiniband_port* const port = links_.infiniband(event.port);
       const auto what = static_cast<layouts::port_management_subtype>(event.subtype);
       if (port != nullptr && port->raise_management_change(what)) return true;
       // Another subtype, or a port that does not exist.
@@ -89,7 +91,7 @@ bool raised_events::raise(const raised_event& event) {
     default:
       break;
   }
-  a_.eqs->post_asynchronous(event.type, e);
+  eqs_.post_asynchronous(event.type, e);
   return true;
 }
 
@@ -98,13 +100,13 @@ bool raised_events::raise(const raised_event& event) {
 command_status raised_events::get_operation(command& c) {
   image<operation_answer> out;
   if (!required_.empty()) out.set_bytes<&operation_answer::operation>(required_.front().data());
-  return command_checks(a_.rules).answer(c, out).status();
+  return command_checks(rules_).answer(c, out).status();
 }
 
 /// Any token is taken: that of Linux is zero on little-endian machines, because it shifts a value
 /// that it has turned to big-endian (Linux 6.1 fw.c mlx4_opreq_action).
 command_status raised_events::acknowledge(const command& c) {
-  command_checks is(a_.rules);
+  command_checks is(rules_);
   is.that(!required_.empty(), rule::input_modifier, command_status::bad_parameter,
           "input modifier 0x%x: no operation is required", c.input_modifier);
   if (is.refused() || required_.empty()) return is.status();

@@ -36,15 +36,19 @@ static_assert(places::error_buffer + places::error_buffer_words * 4 <=
 
 }  // namespace
 
-registers::registers(adapter& a, command_engine& e, firmware& f)
-    : a_(a), engine_(e), firmware_(f), flash_(a) {
-  a.counters.add("software_resets", resets_);
+registers::registers(const options& how, event_queues& eqs, command_engine& engine,
+                     firmware& software, rule_book& rules)
+    : how_(how), eqs_(eqs), engine_(engine), firmware_(software), rules_(rules), flash_(how) {}
+
+void registers::add_counters(counter_registry& counters) const {
+  flash_.add_counters(counters);
+  counters.add("software_resets", resets_);
 }
 
 std::uint64_t registers::read(std::uint64_t offset, unsigned bytes) {
   if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= bar0::size) {
-    a_.rules.complain(rule::register_access, "read of %u bytes at 0x%llx of BAR0", bytes,
-                      static_cast<unsigned long long>(offset));
+    rules_.complain(rule::register_access, "read of %u bytes at 0x%llx of BAR0", bytes,
+                    static_cast<unsigned long long>(offset));
     return ~std::uint64_t{0};
   }
   const auto at = static_cast<std::uint32_t>(offset);
@@ -55,8 +59,8 @@ std::uint64_t registers::read(std::uint64_t offset, unsigned bytes) {
 
 void registers::write(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
   if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= bar0::size) {
-    a_.rules.complain(rule::register_access, "write of %u bytes at 0x%llx of BAR0", bytes,
-                      static_cast<unsigned long long>(offset));
+    rules_.complain(rule::register_access, "write of %u bytes at 0x%llx of BAR0", bytes,
+                    static_cast<unsigned long long>(offset));
     return;
   }
   const auto at = static_cast<std::uint32_t>(offset);
@@ -64,8 +68,8 @@ void registers::write(std::uint64_t offset, std::uint64_t value, unsigned bytes)
   if (within(at, bar0::hcr, bar0::hcr_size)) {
     // The register takes 32-bit accesses only (Linux mlx4_cmd_post); what a real card makes of
     // others is not known.
-    a_.rules.complain(rule::command_register_words, "64-bit write at 0x%x of the command register",
-                      at - bar0::hcr);
+    rules_.complain(rule::command_register_words, "64-bit write at 0x%x of the command register",
+                    at - bar0::hcr);
     return;
   }
   write_word(at, static_cast<std::uint32_t>(value >> 32));
@@ -77,7 +81,7 @@ std::uint32_t registers::read_word(std::uint32_t offset) {
   if (flash::has_register(offset)) return flash_.read_word(offset);
   if (tools_commands::has_register(offset)) return tools_.read_word(offset);
   if (within(offset, layouts::running_version_place, layouts::running_version::bytes))
-    return running_version_word(a_.how.kind, offset - layouts::running_version_place);
+    return running_version_word(how_.kind, offset - layouts::running_version_place);
   // The one buffer that was seen of a card that still answered: captures.
   if (offset == places::error_buffer) return internal_error_ ? 0x0fffffff : 0;
   switch (offset) {
@@ -102,7 +106,7 @@ std::uint32_t registers::read_word(std::uint32_t offset) {
       return was ? 1 : 0;
     }
     case bar0::hardware_id:
-      return identity_of(a_.how.kind).hardware_id;
+      return identity_of(how_.kind).hardware_id;
     case places::clock:
       clock_read_ = firmware_.clock_ticks();
       return static_cast<std::uint32_t>(*clock_read_ >> 32);
@@ -129,9 +133,9 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
     return engine_.write_word(offset - bar0::hcr, value);
   if (flash::has_register(offset)) return flash_.write_word(offset, value);
   if (tools_commands::has_register(offset)) return tools_.write_word(offset, value);
-  if (const unsigned pin = a_.how.interrupt_pin;
+  if (const unsigned pin = how_.interrupt_pin;
       offset == places::clear_interrupt + (pin < 32 ? 4 : 0)) {
-    if ((value >> (pin & 31) & 1) != 0) a_.eqs->clear_interrupt();
+    if ((value >> (pin & 31) & 1) != 0) eqs_.clear_interrupt();
     return;
   }
   switch (offset) {
@@ -152,16 +156,15 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
     case bar0::reset:
       // iPXE writes 0x01000001, everybody else 1 (captures).
       if ((value & bar0::reset_value) == 0) {
-        a_.rules.complain(rule::reset_value, "write of 0x%x to the software reset register", value);
+        rules_.complain(rule::reset_value, "write of 0x%x to the software reset register", value);
         return;
       }
       ++resets_;
       firmware_.software_reset();
-      a_.surroundings.wipe_configuration_space();
       return;
     default:
-      a_.rules.complain(rule::register_place, "write of 0x%x at 0x%x of BAR0, where no register is",
-                        value, offset);
+      rules_.complain(rule::register_place, "write of 0x%x at 0x%x of BAR0, where no register is",
+                      value, offset);
   }
 }
 

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "basis/adapter.hpp"
+#include <freehca/model/options.hpp>
+
+#include "basis/counters.hpp"
+#include "basis/rule_book.hpp"
 #include "device/flash.hpp"
 #include "device/tools_commands.hpp"
 #include "saving/fields.hpp"
@@ -13,13 +16,17 @@
 namespace freehca::model {
 
 class command_engine;
+class event_queues;
 class firmware;
 
 /// BAR0: command registers, semaphores, software reset, interrupt clearing, error buffer, clock,
 /// the gateway to the flash.
 class registers {
  public:
-  registers(adapter& a, command_engine& e, firmware& f);
+  registers(const options& how, event_queues& eqs, command_engine& engine, firmware& software,
+            rule_book& rules);
+
+  void add_counters(counter_registry& counters) const;
 
   /// Values as in device::read_registers.
   std::uint64_t read(std::uint64_t offset, unsigned bytes);
@@ -34,9 +41,11 @@ class registers {
   void write_word(std::uint32_t offset, std::uint32_t value);
   std::uint32_t clock_low_word();
 
-  adapter& a_;
+  const options& how_;
+  event_queues& eqs_;
   command_engine& engine_;
   firmware& firmware_;
+  rule_book& rules_;
   bool owned_ = false;  ///< ownership semaphore
   bool flash_owned_ = false, tools_owned_ = false, programming_owned_ = false;
   flash flash_;

@@ -27,22 +27,23 @@ std::string name_of_port(unsigned port) {
 
 }  // namespace
 
-subnet_manager::subnet_manager(adapter& a, unsigned port, std::function<void(packet)> to_port)
-    : a_(a),
-      work_(a.work, name_of_port(port), *this),
+subnet_manager::subnet_manager(const options& how, scheduler& schedule, unsigned port,
+                               std::function<void(packet)> to_port)
+    : schedule_(schedule),
+      work_(schedule, name_of_port(port), *this),
       to_port_(std::move(to_port)),
-      manager_lid_(a.how.sm_lid[port - 1]),
-      managed_lid_(a.how.lid[port - 1]),
+      manager_lid_(how.sm_lid[port - 1]),
+      managed_lid_(how.lid[port - 1]),
       own_port_(managed_port::at_power_on(
-          1, a.how.node_guid + guid_distance * port + 1,
+          1, how.node_guid + guid_distance * port + 1,
           port_capability::sm | port_capability::trap | port_capability::sl_mapping |
               port_capability::system_image_guid | port_capability::extended_speeds |
               port_capability::client_reregistration)),
       own_agent_(own_port_, node_, nullptr),
-      own_counters_(own_port_, a.work, name_of_port(port)),
-      administrator_(a.work, name_of_port(port), topology_,
+      own_counters_(own_port_, schedule, name_of_port(port)),
+      administrator_(schedule, name_of_port(port), topology_,
                      [this](const mad_packet& m) { send(m); }) {
-  node_.node_guid = a.how.node_guid + guid_distance * port;
+  node_.node_guid = how.node_guid + guid_distance * port;
   node_.system_image_guid = node_.node_guid + 3;
   node_.device_id = 0x1003;
   node_.describe("freehca built-in subnet manager");
@@ -59,7 +60,7 @@ subnet_manager::subnet_manager(adapter& a, unsigned port, std::function<void(pac
 
 void subnet_manager::link_changed(bool up) {
   up_ = up;
-  a_.work.cancel(timer_);
+  schedule_.cancel(timer_);
   waiting_ = false;
   step_ = step::done;
   sweep_again_ = false;
@@ -228,7 +229,7 @@ void subnet_manager::request(mad_method method, smp_attribute attribute, std::ui
 void subnet_manager::send_request() {
   waiting_ = true;
   ++tries_;
-  a_.work.cancel(timer_);
+  schedule_.cancel(timer_);
   timer_ = work_.after(answer_within_ns, {.kind = no_answer});
   mad_packet m;
   m.slid = m.dlid = permissive_lid;

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 
-#include "basis/adapter.hpp"
+#include <freehca/model/options.hpp>
+
+#include "basis/scheduler.hpp"
 #include "fabric/mad_packet.hpp"
 #include "fabric/managed_port.hpp"
 #include "fabric/management_agent.hpp"
@@ -24,7 +26,8 @@ namespace freehca::model {
 class subnet_manager final : public link_peer, private work_receiver {
  public:
   /// `to_port` takes a packet for the port, which hears it later: receive() itself sends answers.
-  subnet_manager(adapter& a, unsigned port, std::function<void(packet)> to_port);
+  subnet_manager(const options& how, scheduler& schedule, unsigned port,
+                 std::function<void(packet)> to_port);
 
   void receive(const packet& p) override;
   void link_changed(bool up) override;
@@ -66,7 +69,7 @@ class subnet_manager final : public link_peer, private work_receiver {
   enum work : std::uint8_t { no_answer, begin_sweep };
   void run_item(work_item& what) override;
 
-  adapter& a_;
+  scheduler& schedule_;
   work_source work_;
   std::function<void(packet)> to_port_;
   const std::uint16_t manager_lid_, managed_lid_;

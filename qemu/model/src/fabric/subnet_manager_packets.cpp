@@ -37,7 +37,7 @@ void subnet_manager::receive_smp(const mad_packet& m) {
         !has_returned(smp_in))
       return;
     waiting_ = false;
-    a_.work.cancel(timer_);
+    schedule_.cancel(timer_);
     finished(smp_in);
   } else if (method == mad_method::trap) {
     repress(m);

@@ -62,7 +62,7 @@ std::uint16_t vendor_agent::answer(image<vendor_mad>& m, bool is_set) {
 
 image<layouts::general_info> vendor_agent::general_info() {
   using l = layouts::general_info;
-  const identity& who = identity_of(a_.how.kind);
+  const identity& who = identity_of(kind_);
   std::byte psid[decltype(l::psid)::length]{};
   std::memcpy(psid, who.board_id, std::min(std::strlen(who.board_id), sizeof psid));
   // The device is the one of configuration space: vendstat.c lists 0x1003 to 0x101b as ConnectX.
@@ -71,7 +71,7 @@ image<layouts::general_info> vendor_agent::general_info() {
   return image<l>{}
       .set<&l::hw_revision>(who.hardware_version)
       .set<&l::device_id>(who.device_id)
-      .set<&l::uptime>(a_.work.now() / nanoseconds_per_second & 0xffffffff)
+      .set<&l::uptime>(work_.now() / nanoseconds_per_second & 0xffffffff)
       .set<&l::firmware_major>(who.firmware_major & 0xff)
       .set<&l::firmware_minor>(who.firmware_minor & 0xff)
       .set<&l::firmware_subminor>(who.firmware_subminor & 0xff)

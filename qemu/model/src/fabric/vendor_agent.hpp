@@ -3,8 +3,9 @@
 #pragma once
 
 #include <freehca/layouts/general_info.hpp>
+#include <freehca/model/options.hpp>
 
-#include "basis/adapter.hpp"
+#include "basis/scheduler.hpp"
 #include "fabric/mad_packet.hpp"
 #include "fabric/management_agent.hpp"
 
@@ -14,8 +15,7 @@ namespace freehca::model {
 /// ClassPortInfo of both, GeneralInfo of the second. Everything else gets the status that says so.
 class vendor_agent {
  public:
-  /// `a` must outlive the agent.
-  explicit vendor_agent(adapter& a) : a_(a) {}
+  vendor_agent(variant kind, scheduler& work) : kind_(kind), work_(work) {}
 
   static bool speaks(layouts::mad_class c) {
     return c == layouts::vendor_class_1 || c == layouts::vendor_class_2;
@@ -27,7 +27,8 @@ class vendor_agent {
   std::uint16_t answer(layouts::image<vendor_mad>& m, bool is_set);
   layouts::image<layouts::general_info> general_info();
 
-  adapter& a_;
+  const variant kind_;
+  scheduler& work_;
 };
 
 }  // namespace freehca::model

@@ -14,26 +14,25 @@ namespace freehca::model {
 
 using layouts::command_status;
 
-diagnostics::diagnostics(adapter& a) : a_(a) {
-  a.commands.on(layouts::opcode::diag_rprt, [this](command& c) { return report(c); });
+void diagnostics::add_handlers(command_table& commands) {
+  commands.on(layouts::opcode::diag_rprt, [this](command& c) { return report(c); });
 }
 
 command_status diagnostics::report(command& c) {
   using l = layouts::diag_rprt;
   using s = layouts::cqe_syndrome;
   const std::uint32_t asked = c.input_modifier;
-  const unsigned ports = counts_by_port(a_.how.kind) ? a_.how.ports : 0;
-  command_checks is(a_.rules);
+  const unsigned ports = counts_by_port(how_.kind) ? how_.ports : 0;
+  command_checks is(rules_);
   is.at_most(rule::input_modifier, "input modifier: port", asked, ports);
   if (is.refused()) return is.status();
   const std::uint32_t port = asked <= ports ? asked : 0;
 
   constexpr std::uint64_t all = 0xffffffff;
-  const completion_queues& cqs = *a_.cqs;
-  const auto receive = [&cqs, port](s why) { return cqs.errors(why, false, port) & all; };
-  const auto send = [&cqs, port](s why) { return cqs.errors(why, true, port) & all; };
+  const auto receive = [this, port](s why) { return cqs_.errors(why, false, port) & all; };
+  const auto send = [this, port](s why) { return cqs_.errors(why, true, port) & all; };
   const auto counted = [this, port](const std::string& name) {
-    return a_.counters.value_of(port == 0 ? name : name + "_port" + std::to_string(port)) & all;
+    return counters_.value_of(port == 0 ? name : name + "_port" + std::to_string(port)) & all;
   };
   layouts::image<l> out;
   out.set<&l::rq_num_lle>(receive(s::local_length)).set<&l::sq_num_lle>(send(s::local_length));
@@ -57,7 +56,7 @@ command_status diagnostics::report(command& c) {
   // These two are of the adapter alone (Linux 6.1 hw/mlx4/main.c diag_device_only).
   if (port == 0)
     out.set<&l::rq_num_udsdprd>(counted("datagrams_without_receive"))
-        .set<&l::num_cqovf>(cqs.overruns() & all);
+        .set<&l::num_cqovf>(cqs_.overruns() & all);
   return is.answer(c, out).status();
 }
 

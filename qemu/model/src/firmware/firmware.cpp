@@ -23,7 +23,8 @@ namespace freehca::model {
 using layouts::command_status;
 using layouts::opcode;
 
-firmware::firmware(adapter& a) : a_(a), port_settings_(a) {
+firmware::firmware(adapter& a)
+    : a_(a), port_settings_(a.how, a.profile, *a.links, a.rules, a.commands) {
   const auto bound = [this](auto function) {
     return [this, function](command& c) { return (this->*function)(c); };
   };
@@ -110,7 +111,7 @@ command_status firmware::unmap_fa(command&) {
   check_order(is, auxiliary_pages_ == 0, "auxiliary memory is lent");
   if (is.refused()) return is.status();
   if (running()) stop();
-  a_.context_memory->clear();
+  a_.context_memory->clear(a_.work);
   clear();
   return command_status::ok;
 }

@@ -29,11 +29,13 @@ struct ptys_mailbox {
 
 }  // namespace
 
-port_settings::port_settings(adapter& a) : a_(a) {
-  if (offers(a.how, capability::device_configuration))
-    a.commands.on(opcode::config_dev, [this](command& c) { return config_dev(c); });
-  if (offers(a.how, capability::link_modes))
-    a.commands.on(opcode::access_reg, [this](command& c) { return access_reg(c); });
+port_settings::port_settings(const options& how, hca_profile& profile, ports& links,
+                             rule_book& rules, command_table& commands)
+    : how_(how), profile_(profile), links_(links), rules_(rules) {
+  if (offers(how, capability::device_configuration))
+    commands.on(opcode::config_dev, [this](command& c) { return config_dev(c); });
+  if (offers(how, capability::link_modes))
+    commands.on(opcode::access_reg, [this](command& c) { return access_reg(c); });
 }
 
 command_status port_settings::config_dev(command& c) {
@@ -41,17 +43,17 @@ command_status port_settings::config_dev(command& c) {
   if (static_cast<config_dev_modifier>(c.opcode_modifier) == config_dev_modifier::get)
     return query_config_dev(c);
   image<l> in;
-  command_checks is(a_.rules);
+  command_checks is(rules_);
   is.read(c, in);
   if (is.refused()) return is.status();
   check_settings(is, in);
   if (is.refused()) return is.status();
-  if (in.get<&l::u_vxlan_udp_dport>() && offers(a_.how, capability::vxlan))
-    a_.profile.vxlan_port = static_cast<std::uint16_t>(in.get<&l::vxlan_udp_dport>());
-  if (in.get<&l::u_roce_v2_udp_dport>() && offers(a_.how, capability::roce_v2))
-    a_.profile.roce_v2_port = static_cast<std::uint16_t>(in.get<&l::roce_v2_udp_dport>());
-  if (in.get<&l::u_disable_rx_port_check>() && offers(a_.how, capability::port_remap))
-    a_.profile.any_receive_port = in.get<&l::disable_rx_port_check>();
+  if (in.get<&l::u_vxlan_udp_dport>() && offers(how_, capability::vxlan))
+    profile_.vxlan_port = static_cast<std::uint16_t>(in.get<&l::vxlan_udp_dport>());
+  if (in.get<&l::u_roce_v2_udp_dport>() && offers(how_, capability::roce_v2))
+    profile_.roce_v2_port = static_cast<std::uint16_t>(in.get<&l::roce_v2_udp_dport>());
+  if (in.get<&l::u_disable_rx_port_check>() && offers(how_, capability::port_remap))
+    profile_.any_receive_port = in.get<&l::disable_rx_port_check>();
   return command_status::ok;
 }
 
@@ -63,32 +65,32 @@ void port_settings::check_settings(command_checks& is, const image<layouts::conf
             "%s, which is not reported", field);
   };
   is.no_reserved_bits(in);
-  reported(!in.get<&l::u_vxlan_udp_dport>() || offers(a_.how, capability::vxlan),
+  reported(!in.get<&l::u_vxlan_udp_dport>() || offers(how_, capability::vxlan),
            "u_vxlan_udp_dport");
-  reported(!in.get<&l::u_roce_v2_udp_dport>() || offers(a_.how, capability::roce_v2),
+  reported(!in.get<&l::u_roce_v2_udp_dport>() || offers(how_, capability::roce_v2),
            "u_roce_v2_udp_dport");
   // It comes with the remapping of ports (Linux main.c mlx4_bond).
-  reported(!in.get<&l::u_disable_rx_port_check>() || offers(a_.how, capability::port_remap),
+  reported(!in.get<&l::u_disable_rx_port_check>() || offers(how_, capability::port_remap),
            "u_disable_rx_port_check");
 }
 
 command_status port_settings::query_config_dev(command& c) const {
   using l = layouts::config_dev;
   const auto checksums = [this](unsigned port) {
-    return may_be_ethernet(a_.how, port) ? rx_checksum_by_status : 0;
+    return may_be_ethernet(how_, port) ? rx_checksum_by_status : 0;
   };
   image<l> out;
   out.set<&l::rx_checksum_port1>(checksums(1)).set<&l::rx_checksum_port2>(checksums(2));
-  if (offers(a_.how, capability::vxlan)) out.set<&l::vxlan_udp_dport>(a_.profile.vxlan_port);
-  if (offers(a_.how, capability::roce_v2)) out.set<&l::roce_v2_udp_dport>(a_.profile.roce_v2_port);
-  out.set<&l::disable_rx_port_check>(a_.profile.any_receive_port);
-  return command_checks(a_.rules).answer(c, out).status();
+  if (offers(how_, capability::vxlan)) out.set<&l::vxlan_udp_dport>(profile_.vxlan_port);
+  if (offers(how_, capability::roce_v2)) out.set<&l::roce_v2_udp_dport>(profile_.roce_v2_port);
+  out.set<&l::disable_rx_port_check>(profile_.any_receive_port);
+  return command_checks(rules_).answer(c, out).status();
 }
 
 command_status port_settings::access_reg(command& c) {
   using h = layouts::access_reg;
   image<ptys_mailbox> mailbox;
-  command_checks is(a_.rules);
+  command_checks is(rules_);
   is.read(c, mailbox);
   if (is.refused()) return is.status();
   auto head = image<h>::from_bytes(mailbox.bytes_of<&ptys_mailbox::head>());
@@ -106,7 +108,7 @@ command_status port_settings::access_reg(command& c) {
 access_reg_status port_settings::access_ptys(access_reg_method how, const image<ptys>& asked,
                                              image<ptys>& is) {
   const auto port = static_cast<unsigned>(asked.get<&ptys::local_port>());
-  link_modes* modes = a_.links->modes(port);
+  link_modes* modes = links_.modes(port);
   if (modes == nullptr || asked.get<&ptys::proto_mask>() != ptys_protocol::ethernet)
     return access_reg_status::bad_parameter;
   if (how == access_reg_method::write) {
@@ -119,7 +121,7 @@ access_reg_status port_settings::access_ptys(access_reg_method how, const image<
   is.set<&ptys::local_port>(port).set<&ptys::proto_mask>(ptys_protocol::ethernet);
   is.set<&ptys::eth_proto_cap>(modes->able())
       .set<&ptys::eth_proto_admin>(modes->asked())
-      .set<&ptys::eth_proto_oper>(a_.links->active(port) ? bits_of(modes->best()) : 0);
+      .set<&ptys::eth_proto_oper>(links_.active(port) ? bits_of(modes->best()) : 0);
   return access_reg_status::ok;
 }
 

@@ -8,19 +8,24 @@
 #include <freehca/layouts/access_reg.hpp>
 #include <freehca/layouts/command_status.hpp>
 #include <freehca/layouts/config_dev.hpp>
+#include <freehca/model/options.hpp>
 
-#include "basis/adapter.hpp"
+#include "basis/command.hpp"
+#include "basis/hca_profile.hpp"
+#include "basis/rule_book.hpp"
 #include "saving/fields.hpp"
 
 namespace freehca::model {
 
 class command_checks;
+class ports;
 
 /// What a driver sets of Ethernet ports past INIT_HCA and SET_PORT: CONFIG_DEV, ACCESS_REG, and
 /// MOD_STAT_CFG's wake on LAN. An adapter without Ethernet ports has none of it.
 class port_settings {
  public:
-  explicit port_settings(adapter& a);
+  port_settings(const options& how, hca_profile& profile, ports& links, rule_book& rules,
+                command_table& commands);
 
   /// MOD_STAT_CFG with immediate parameters (setup mode 5); ports that cannot wake a host are
   /// refused.
@@ -37,7 +42,10 @@ class port_settings {
                                          const layouts::image<layouts::ptys>& asked,
                                          layouts::image<layouts::ptys>& is);
 
-  adapter& a_;
+  const options& how_;
+  hca_profile& profile_;
+  ports& links_;
+  rule_book& rules_;
   /// On a magic packet. Kept for the life of the adapter, as in a card's flash.
   std::array<bool, 2> wakes_{};
 

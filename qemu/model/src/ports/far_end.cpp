@@ -20,18 +20,20 @@ constexpr std::size_t least_frame_bytes = ethernet_addresses::bytes + sizeof(std
 
 }  // namespace
 
-far_end::far_end(adapter& a, unsigned number, std::function<void()> changed)
-    : a_(a),
-      work_(a.work, "far end of port " + std::to_string(number), *this),
+far_end::far_end(scheduler& schedule, rule_book& rules, counter_registry& counters, unsigned number,
+                 std::function<void()> changed)
+    : schedule_(schedule),
+      rules_(rules),
+      work_(schedule, "far end of port " + std::to_string(number), *this),
       number_(number),
       changed_(std::move(changed)) {
-  a.counters.add("port" + std::to_string(number) + "_foreign_packets", foreign_);
+  counters.add("port" + std::to_string(number) + "_foreign_packets", foreign_);
 }
 
 bool far_end::passes(std::span<const std::byte> bytes, link_layer own) {
   const auto link = packets::link_packet_of(bytes);
   if (link) {
-    heard_at_ = a_.work.now();
+    heard_at_ = schedule_.now();
     infiniband_speaks(link->get<&link_packet::op>() != link_packet_op::no_signal);
   } else if (!infiniband_ && bytes.size() >= least_frame_bytes) {
     frames_ = true;
@@ -39,17 +41,17 @@ bool far_end::passes(std::span<const std::byte> bytes, link_layer own) {
   const bool of_infiniband = link || infiniband_;
   if (of_infiniband == (own == link_layer::infiniband)) return true;
   ++foreign_;
-  if (a_.rules.explains_drop())
-    a_.rules.explain(remark_kind::packet_dropped,
-                     "port " + std::to_string(number_) + ": what came out of the cable was dropped",
-                     {"", of_infiniband ? "InfiniBand speaks there, and the port is Ethernet"
-                                        : "a frame, and the port is InfiniBand"});
+  if (rules_.explains_drop())
+    rules_.explain(remark_kind::packet_dropped,
+                   "port " + std::to_string(number_) + ": what came out of the cable was dropped",
+                   {"", of_infiniband ? "InfiniBand speaks there, and the port is Ethernet"
+                                      : "a frame, and the port is InfiniBand"});
   return false;
 }
 
 void far_end::infiniband_speaks(bool speaks) {
   if (speaks && !silence_) listen(cable_silence_ns);
-  if (!speaks) a_.work.cancel(silence_);
+  if (!speaks) schedule_.cancel(silence_);
   frames_ = false;
   if (std::exchange(infiniband_, speaks) != speaks) changed_();
 }
@@ -60,7 +62,7 @@ void far_end::listen(std::uint64_t for_ns) {
 
 void far_end::run_item(work_item&) {
   silence_ = {};
-  const std::uint64_t silent = a_.work.now() - heard_at_;
+  const std::uint64_t silent = schedule_.now() - heard_at_;
   if (silent < cable_silence_ns) listen(cable_silence_ns - silent);
   else infiniband_speaks(false);
 }
@@ -72,7 +74,7 @@ std::optional<link_layer> far_end::heard() const {
 }
 
 void far_end::clear() {
-  a_.work.cancel(silence_);
+  schedule_.cancel(silence_);
   frames_ = false;
   if (std::exchange(infiniband_, false)) changed_();
 }

@@ -8,7 +8,11 @@
 #include <optional>
 #include <span>
 
-#include "basis/adapter.hpp"
+#include <freehca/model/options.hpp>
+
+#include "basis/counters.hpp"
+#include "basis/rule_book.hpp"
+#include "basis/scheduler.hpp"
 #include "saving/fields.hpp"
 
 namespace freehca::model {
@@ -19,7 +23,8 @@ namespace freehca::model {
 class far_end final : private work_receiver {
  public:
   /// `changed`: InfiniBand began to speak, or ended.
-  far_end(adapter& a, unsigned number, std::function<void()> changed);
+  far_end(scheduler& schedule, rule_book& rules, counter_registry& counters, unsigned number,
+          std::function<void()> changed);
 
   /// Listens to what came out of the cable; false: the port, which is of the kind `own` now, does
   /// not take it, and it was counted.
@@ -36,7 +41,8 @@ class far_end final : private work_receiver {
   enum work : std::uint8_t { end_of_patience };
   void run_item(work_item& what) override;
 
-  adapter& a_;
+  scheduler& schedule_;
+  rule_book& rules_;
   work_source work_;
   const unsigned number_;
   std::function<void()> changed_;

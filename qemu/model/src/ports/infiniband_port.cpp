@@ -58,7 +58,7 @@ infiniband_port::infiniband_port(adapter& a, const node_identity& node,
       managed_(at_power_on()),
       subnet_agent_(managed_, node, this),
       performance_agent_(managed_, a.work, name_of(number)),
-      vendor_agent_(a),
+      vendor_agent_(a.how.kind, a.work),
       traps_(a.work, name_of(number), [this](const mad_buffer& mad) { send_trap(mad); }) {
   const std::string name = "port" + std::to_string(number);
   a.counters.add(name + "_packets_sent", sent_);
@@ -68,8 +68,9 @@ infiniband_port::infiniband_port(adapter& a, const node_identity& node,
     cable_ = std::make_unique<cable>(a, *this, number);
     peer_ = cable_.get();
   } else if (a.how.subnet_manager) {
-    manager_ = std::make_unique<subnet_manager>(
-        a, number, [this](packet p) { a_.links->receive_from_link(number_, std::move(p)); });
+    manager_ = std::make_unique<subnet_manager>(a.how, a.work, number, [this](packet p) {
+      a_.links->receive_from_link(number_, std::move(p));
+    });
     peer_ = manager_.get();
   }
 }

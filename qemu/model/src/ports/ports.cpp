@@ -36,8 +36,8 @@ void ports::make_port(unsigned number) {
     here.infiniband = std::make_unique<infiniband_port>(a_, node_, demux_, number);
   here.now = first_ethernet ? static_cast<port*>(here.ethernet.get()) : here.infiniband.get();
   if (either)
-    here.sensor =
-        std::make_unique<far_end>(a_, number, [this, number] { far_end_changed(number); });
+    here.sensor = std::make_unique<far_end>(a_.work, a_.rules, a_.counters, number,
+                                            [this, number] { far_end_changed(number); });
 }
 
 void ports::take_commands() {

@@ -93,7 +93,7 @@ slice_result completion_queues::sw2hw(command& c) {
   is.in_table("CQ", cqn, a_.profile.log_cqs)
       .not_reserved("CQ", cqn, a_.limits().reserved_cqs())
       .software_owns(!exists(cqn), "CQ", cqn)
-      .room_for_one_more(a_, "CQs", owned_.size(), bytes_each)
+      .room_for_one_more(a_.kept, "CQs", owned_.size(), bytes_each)
       .read(c, q);
   const auto eqn = static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>());
   const bool can_begin = can_begin_in(q.get<&cqc::state>());
@@ -105,7 +105,7 @@ slice_result completion_queues::sw2hw(command& c) {
       .clamp<&cqc::log_page_size>(rule::page_size, q, log_page_size_max)
       .that(can_begin, rule::cq_state, command_status::bad_parameter, "state 0x%x",
             static_cast<unsigned>(q.get<&cqc::state>()))
-      .in_uar(a_, q)
+      .in_uar(a_.configuration.uar_pages(), q)
       .that(has_clock || !q.get<&cqc::timestamp>(), rule::capability_reported,
             command_status::bad_parameter, "timestamp, and there is no clock")
       .that(a_.eqs->exists(eqn), rule::eq_exists, command_status::bad_resource,

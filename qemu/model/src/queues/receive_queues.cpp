@@ -22,10 +22,10 @@ constexpr std::size_t stride_max = 16u << 7;
 
 take_result receive_queues::broken(queue_pair& qp, rule r, const char* why) {
   qp.rq.ring.present = false;  // one event is enough: nothing more is taken from it
-  a_.rules.complain(r, "QP 0x%06x: %s", qp.number(), why);
-  a_.rules.because("%s", why);
-  a_.rules.explain(remark_kind::work_error, words_for(qp, event_type::wq_catastrophic_error),
-                   {entry_of(r).name.data(), why});
+  rules_.complain(r, "QP 0x%06x: %s", qp.number(), why);
+  rules_.because("%s", why);
+  rules_.explain(remark_kind::work_error, words_for(qp, event_type::wq_catastrophic_error),
+                 {entry_of(r).name.data(), why});
   pairs_.post_event(qp, event_type::wq_catastrophic_error);
   return take_result::fault;
 }
@@ -38,9 +38,9 @@ take_result receive_queues::take_shared(queue_pair& qp, std::uint32_t srqn, rece
 }
 
 bool receive_queues::read_record(queue_pair& qp) {
-  const host_memory::about what(a_.memory, {dma_kind::receive_record, qp.qpn});
+  const host_memory::about what(memory_, {dma_kind::receive_record, qp.qpn});
   image<rq_doorbell_record> record;
-  if (!a_.memory.read(qp.context.get<&qpc::db_rec_addr>(), record.data(), record.size()))
+  if (!memory_.read(qp.context.get<&qpc::db_rec_addr>(), record.data(), record.size()))
     return false;
   qp.rq.posted = static_cast<std::uint16_t>(record.get<&rq_doorbell_record::wqe_counter>());
   return true;
@@ -72,8 +72,8 @@ take_result receive_queues::take(queue_pair& qp, receive_request& to) {
   const std::size_t stride = std::size_t{1} << side.ring.log_stride;
   const std::uint64_t at = std::uint64_t{side.counter & (side.ring.entries() - 1)}
                            << side.ring.log_stride;
-  const host_memory::about what(a_.memory, {dma_kind::receive_wqe, qp.qpn, side.counter});
-  if (!a_.regions->read_queue(qp.buffer, side.ring.first + at, wqe.data(), stride))
+  const host_memory::about what(memory_, {dma_kind::receive_wqe, qp.qpn, side.counter});
+  if (!regions_.read_queue(qp.buffer, side.ring.first + at, wqe.data(), stride))
     return broken(qp, rule::receive_queue, "its receive queue cannot be read");
   to = receive_request{};
   to.index = side.counter;

@@ -2,19 +2,22 @@
 // Copyright the freehca authors
 #pragma once
 
-#include "basis/adapter.hpp"
+#include "basis/host_memory.hpp"
+#include "basis/rule_book.hpp"
 #include "queues/queue_pair.hpp"
 #include "queues/shared_receive_queues.hpp"
 
 namespace freehca::model {
 
+class memory_regions;
 class queue_pairs;
 
 /// Takes receives for queue pairs, from their own queues or the shared ones.
 class receive_queues {
  public:
-  receive_queues(adapter& a, queue_pairs& pairs, shared_receive_queues& shared)
-      : a_(a), pairs_(pairs), shared_(shared) {}
+  receive_queues(host_memory& memory, memory_regions& regions, queue_pairs& pairs,
+                 shared_receive_queues& shared, rule_book& rules)
+      : memory_(memory), regions_(regions), pairs_(pairs), shared_(shared), rules_(rules) {}
 
   /// The next receive of the queue pair. `fault`: its queue makes no sense; the catastrophic event
   /// has been posted and the caller moves the queue pair to the error state.
@@ -28,9 +31,12 @@ class receive_queues {
  private:
   bool read_record(queue_pair& qp);
   take_result broken(queue_pair& qp, rule r, const char* why);
-  adapter& a_;
+
+  host_memory& memory_;
+  memory_regions& regions_;
   queue_pairs& pairs_;
   shared_receive_queues& shared_;
+  rule_book& rules_;
 };
 
 }  // namespace freehca::model

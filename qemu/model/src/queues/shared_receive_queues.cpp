@@ -74,7 +74,7 @@ command_status shared_receive_queues::software_to_hardware(command& c) {
   is.in_table("SRQ", srqn, a_.profile.log_srqs)
       .not_reserved("SRQ", srqn, a_.limits().reserved_srqs())
       .software_owns(find(srqn) == nullptr, "SRQ", srqn)
-      .room_for_one_more(a_, "SRQs", table_.size(), bytes_each)
+      .room_for_one_more(a_.kept, "SRQs", table_.size(), bytes_each)
       .read(c, q.context)
       .no_reserved_bits(q.context, "context")
       .that(q.context.get<&srqc::srqn>() == srqn, rule::own_number, command_status::bad_parameter,

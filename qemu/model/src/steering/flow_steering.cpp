@@ -93,7 +93,7 @@ command_status flow_steering::attach(command& c) {
       .must(!rule.for_frames() || beside < rules_per_key, rule::steering_room,
             command_status::exceeds_limits, "%zu rules beside it for this address; at most %zu",
             beside, rules_per_key)
-      .host_memory(a_, bytes_each);
+      .host_memory(a_.kept, bytes_each);
   if (is.refused()) return is.status();
 
   keep(++last_number_, where, rule);

@@ -44,15 +44,20 @@ bool fill_with_pattern(host_memory& memory, std::uint64_t address, std::size_t b
   return memory.write(address, pattern().data(), bytes);
 }
 
-icm::icm(adapter& a) : a_(a) {
+icm::icm(const configuration& config, host_memory& memory, work_account& account, kept_memory& kept,
+         counter_registry& counters)
+    : limits_(config.limits()),
+      profile_(config.profile()),
+      memory_(memory),
+      account_(account),
+      kept_(kept) {
   forget_found();
-  a.kept.add_objects(bytes_each, [this] { return extents_.size(); });
-  a.counters.add("icm_pages", pages_mapped_);
-  const hca_profile& p = a.profile;
-  const auto table = [this, &a](const char* name, auto base, auto size) {
-    a.counters.add(std::string("icm_pages_") + name, [this, &a, base, size] {
-      return a.profile.running ? pages_in(base(), size()) : 0;
-    });
+  kept.add_objects(bytes_each, [this] { return extents_.size(); });
+  counters.add("icm_pages", pages_mapped_);
+  const hca_profile& p = profile_;
+  const auto table = [this, &counters](const char* name, auto base, auto size) {
+    counters.add(std::string("icm_pages_") + name,
+                 [this, base, size] { return profile_.running ? pages_in(base(), size()) : 0; });
   };
   const auto times = [](unsigned log, std::size_t entry) {
     return (std::uint64_t{1} << log) * entry;
@@ -90,7 +95,7 @@ icm::icm(adapter& a) : a_(a) {
   table(
       "mtt", [&p] { return p.mtt_base; },
       [this, &p] {
-        std::uint64_t end = a_.limits().icm_bytes;
+        std::uint64_t end = limits_.icm_bytes;
         for (const std::uint64_t base :
              {p.qpc_base, p.rdmarc_base, p.altc_base, p.auxc_base, p.srqc_base, p.cqc_base,
               p.eqc_base, p.cmpt_base, p.dmpt_base, p.mc_base})
@@ -100,7 +105,7 @@ icm::icm(adapter& a) : a_(a) {
 }
 
 const char* icm::broken_invariant() const {
-  const std::uint64_t pages = a_.limits().icm_bytes >> page_shift;
+  const std::uint64_t pages = limits_.icm_bytes >> page_shift;
   std::uint64_t end = 0;
   for (const auto& [first, e] : extents_) {
     if (first < end) return "no page of context memory is lent twice";
@@ -126,7 +131,7 @@ icm::extents::const_iterator icm::containing(std::uint64_t page) const {
 
 template <class Move>
 bool icm::move(std::uint64_t at, std::size_t bytes, Move&& one) {
-  if (at >= a_.limits().icm_bytes || bytes > a_.limits().icm_bytes - at) return false;
+  if (at >= limits_.icm_bytes || bytes > limits_.icm_bytes - at) return false;
   while (bytes > 0) {
     const auto e = containing(at >> page_shift);
     if (e == extents_.end()) return false;
@@ -141,20 +146,20 @@ bool icm::move(std::uint64_t at, std::size_t bytes, Move&& one) {
 }
 
 bool icm::read(std::uint64_t at, void* to, std::size_t bytes) {
-  const host_memory::about what(a_.memory, {dma_kind::context_memory, at});
+  const host_memory::about what(memory_, {dma_kind::context_memory, at});
   auto* p = static_cast<std::byte*>(to);
   return move(at, bytes, [&](std::uint64_t bus, std::size_t now) {
-    const bool ok = a_.memory.read(bus, p, now);
+    const bool ok = memory_.read(bus, p, now);
     p += now;
     return ok;
   });
 }
 
 bool icm::write(std::uint64_t at, const void* from, std::size_t bytes) {
-  const host_memory::about what(a_.memory, {dma_kind::context_memory, at});
+  const host_memory::about what(memory_, {dma_kind::context_memory, at});
   const auto* p = static_cast<const std::byte*>(from);
   return move(at, bytes, [&](std::uint64_t bus, std::size_t now) {
-    const bool ok = a_.memory.write(bus, p, now);
+    const bool ok = memory_.write(bus, p, now);
     p += now;
     return ok;
   });
@@ -162,7 +167,7 @@ bool icm::write(std::uint64_t at, const void* from, std::size_t bytes) {
 
 bool icm::mapped(std::uint64_t at, std::size_t bytes) const {
   if (bytes == 0) return true;
-  if (at >= a_.limits().icm_bytes || bytes > a_.limits().icm_bytes - at) return false;
+  if (at >= limits_.icm_bytes || bytes > limits_.icm_bytes - at) return false;
   const std::uint64_t last = (at + bytes - 1) >> page_shift;
   for (std::uint64_t page = at >> page_shift; page <= last;) {
     const auto e = containing(page);
@@ -173,7 +178,7 @@ bool icm::mapped(std::uint64_t at, std::size_t bytes) const {
 }
 
 bool icm::control_entry_mapped(layouts::cmpt_type type, std::uint32_t number) const {
-  return mapped(a_.profile.cmpt_base + layouts::cmpt_offset(type, number, entry_bytes::cmpt),
+  return mapped(profile_.cmpt_base + layouts::cmpt_offset(type, number, entry_bytes::cmpt),
                 entry_bytes::cmpt);
 }
 
@@ -205,15 +210,14 @@ bool icm::any_mapped(std::uint64_t va, std::uint64_t pages) const {
 void icm::check_room(command_checks& is) const {
   is.must(extents_.size() < max_extents, rule::objects_at_once, command_status::exceeds_limits,
           "%zu pieces of context memory are lent; at most %zu", extents_.size(), max_extents)
-      .host_memory(a_, bytes_each);
+      .host_memory(kept_, bytes_each);
 }
 
 bool icm::may_map(command_checks& is, std::uint64_t va, std::uint64_t pages) const {
-  const bool fits =
-      va < a_.limits().icm_bytes && pages <= (a_.limits().icm_bytes - va) >> page_shift;
+  const bool fits = va < limits_.icm_bytes && pages <= (limits_.icm_bytes - va) >> page_shift;
   is.that(fits, rule::icm_range, command_status::exceeds_limits,
           "va 0x%llx with 0x%llx pages; context memory has 0x%llx bytes", ull{va}, ull{pages},
-          ull{a_.limits().icm_bytes});
+          ull{limits_.icm_bytes});
   check_room(is);
   is.that(!fits || !any_mapped(va, pages), rule::icm_page_free, command_status::bad_parameter,
           "va 0x%llx: of its 0x%llx pages some are lent already", ull{va}, ull{pages});
@@ -240,7 +244,7 @@ void icm::split_at(command_checks& is, std::uint64_t page) {
   if (e == extents_.end() || e->first == page) return;
   is.must(extents_.size() < max_extents + 2, rule::objects_at_once, command_status::exceeds_limits,
           "%zu pieces of context memory are lent; at most %zu", extents_.size(), max_extents + 2)
-      .host_memory(a_, bytes_each);
+      .host_memory(kept_, bytes_each);
   if (is.refused()) return;
   const std::uint64_t head = page - e->first;
   forget_found();
@@ -250,15 +254,14 @@ void icm::split_at(command_checks& is, std::uint64_t page) {
 }
 
 bool icm::may_unmap(command_checks& is, std::uint64_t va, std::uint64_t pages) const {
-  const bool fits =
-      va < a_.limits().icm_bytes && pages <= (a_.limits().icm_bytes - va) >> page_shift;
+  const bool fits = va < limits_.icm_bytes && pages <= (limits_.icm_bytes - va) >> page_shift;
   is.that(va % page_bytes == 0, rule::chunk_alignment, command_status::bad_parameter,
           "immediate 0x%llx is no address of a page", ull{va})
       .that(pages != 0, rule::icm_page_lent, command_status::bad_parameter,
             "input modifier: no page")
       .that(fits, rule::icm_range, command_status::bad_parameter,
             "immediate 0x%llx with 0x%llx pages; context memory has 0x%llx bytes", ull{va},
-            ull{pages}, ull{a_.limits().icm_bytes});
+            ull{pages}, ull{limits_.icm_bytes});
   if (is.refused() || pages == 0 || !fits) return false;
   // Linux takes back its tables in whole chunks, also where it lent less (icm.c
   // mlx4_cleanup_icm_table): pages that are not mapped are passed over.
@@ -277,24 +280,24 @@ bool icm::unmap(command_checks& is, std::uint64_t va, std::uint64_t pages) {
   while (e != extents_.end() && e->first < first + pages) {
     pages_mapped_ -= e->second.pages;
     e = extents_.erase(e);
-    a_.account.charge(work_account::entry);
-    if (a_.account.slice_over() && e != extents_.end() && e->first < first + pages) return false;
+    account_.charge(work_account::entry);
+    if (account_.slice_over() && e != extents_.end() && e->first < first + pages) return false;
   }
   return true;
 }
 
 bool icm::zero(std::uint64_t& at, std::uint64_t end) {
   static const chunk zeros{};
-  const host_memory::about what(a_.memory, {dma_kind::lent_memory});
-  const std::uint64_t last = std::min(end, a_.limits().icm_bytes);
+  const host_memory::about what(memory_, {dma_kind::lent_memory});
+  const std::uint64_t last = std::min(end, limits_.icm_bytes);
   for (auto e = first_from(at >> page_shift); e != extents_.end(); ++e) {
     const std::uint64_t base = e->first << page_shift;
     const std::uint64_t high = std::min(base + (e->second.pages << page_shift), last);
     for (at = std::max(base, at); at < high;) {
       const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(high - at, fill_bytes));
-      if (!a_.memory.write(e->second.bus + (at - base), zeros.data(), now)) return false;
+      if (!memory_.write(e->second.bus + (at - base), zeros.data(), now)) return false;
       at += now;
-      if (a_.account.slice_over() && at < last) return true;
+      if (account_.slice_over() && at < last) return true;
     }
     if (at >= last) break;
   }
@@ -302,8 +305,8 @@ bool icm::zero(std::uint64_t& at, std::uint64_t end) {
   return true;
 }
 
-void icm::clear() {
-  a_.work.discard(extents_);
+void icm::clear(scheduler& work) {
+  work.discard(extents_);
   forget_found();
   pages_mapped_ = 0;
 }

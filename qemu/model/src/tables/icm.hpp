@@ -11,7 +11,12 @@
 #include <freehca/layouts/command_status.hpp>
 #include <freehca/layouts/layout.hpp>
 
-#include "basis/adapter.hpp"
+#include "basis/configuration.hpp"
+#include "basis/counters.hpp"
+#include "basis/host_memory.hpp"
+#include "basis/kept_memory.hpp"
+#include "basis/scheduler.hpp"
+#include "basis/work_account.hpp"
 #include "saving/fields.hpp"
 
 namespace freehca::model {
@@ -22,7 +27,8 @@ class command_checks;
 /// stand in host memory, where hardware keeps them: nothing is cached here.
 class icm {
  public:
-  explicit icm(adapter& a);
+  icm(const configuration& config, host_memory& memory, work_account& account, kept_memory& kept,
+      counter_registry& counters);
   static constexpr std::size_t bytes_each = 96;  ///< that an extent takes
 
   /// Reads or writes ICM at virtual address `at`. False when a page is not mapped or the bus
@@ -62,8 +68,8 @@ class icm {
   /// where it goes on: to `end` when it is done. False: the bus refuses.
   bool zero(std::uint64_t& at, std::uint64_t end);
 
-  /// Forgets everything lent (reset).
-  void clear();
+  /// Forgets everything lent (reset). `work` destroys it in turns to come.
+  void clear(scheduler& work);
 
   std::uint64_t pages_mapped() const { return pages_mapped_; }
   /// Mapped pages that intersect [at, at + bytes).
@@ -87,7 +93,11 @@ class icm {
   template <class Move>
   bool move(std::uint64_t at, std::size_t bytes, Move&& one);
 
-  adapter& a_;
+  const adapter_limits& limits_;
+  const hca_profile& profile_;
+  host_memory& memory_;
+  work_account& account_;
+  const kept_memory& kept_;
   extents extents_;
   /// The extents of the pages that were looked up last, by page number modulo their count. Cleared
   /// when extents_ changes.

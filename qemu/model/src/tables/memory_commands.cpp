@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-//
-// The commands on memory regions and their translation tables.
+#include "tables/memory_commands.hpp"
+
 #include <algorithm>
 
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/mtt.hpp>
 
-#include "basis/adapter_limits.hpp"
-#include "basis/capabilities.hpp"
 #include "command/command_checks.hpp"
 #include "command/command_rules.hpp"
 #include "tables/icm.hpp"
@@ -23,31 +21,23 @@ using layouts::mpt;
 using layouts::mpt_status;
 using layouts::opcode;
 
-memory_regions::memory_regions(adapter& a) : a_(a) {
-  const auto on = [this](opcode o, command_status (memory_regions::*handler)(command&)) {
-    a_.commands.on(o, [this, handler](command& c) { return (this->*handler)(c); });
+void memory_commands::add_handlers(command_table& commands) {
+  const auto on = [&](opcode o, command_status (memory_commands::*handler)(command&)) {
+    commands.on(o, [this, handler](command& c) { return (this->*handler)(c); });
   };
-  on(opcode::sw2hw_mpt, &memory_regions::sw2hw);
-  on(opcode::hw2sw_mpt, &memory_regions::hw2sw);
-  on(opcode::query_mpt, &memory_regions::query);
-  on(opcode::write_mtt, &memory_regions::write_mtt);
-  on(opcode::read_mtt, &memory_regions::read_mtt);
-  on(opcode::sync_tpt, &memory_regions::sync);
-  a.counters.add("window_binds", binds_);
-  a.counters.add("fast_registrations", fast_registrations_);
-  a.counters.add("local_invalidations", local_invalidations_);
-  a.counters.add("remote_invalidations", remote_invalidations_);
-}
-
-std::uint64_t memory_regions::entry_at(std::uint32_t index) const {
-  return a_.profile.dmpt_base + std::uint64_t{index} * entry_bytes::dmpt;
+  on(opcode::sw2hw_mpt, &memory_commands::sw2hw);
+  on(opcode::hw2sw_mpt, &memory_commands::hw2sw);
+  on(opcode::query_mpt, &memory_commands::query);
+  on(opcode::write_mtt, &memory_commands::write_mtt);
+  on(opcode::read_mtt, &memory_commands::read_mtt);
+  on(opcode::sync_tpt, &memory_commands::sync);
 }
 
 /// The entry that the command names; `is` refuses it where it is none.
-std::uint64_t memory_regions::named_entry(command_checks& is, std::uint32_t index) const {
-  is.in_table("MPT index", index, a_.profile.log_mpts)
-      .not_reserved("MPT index", index, a_.limits().reserved_mpts());
-  return entry_at(index);
+std::uint64_t memory_commands::named_entry(command_checks& is, std::uint32_t index) const {
+  is.in_table("MPT index", index, config_.profile().log_mpts)
+      .not_reserved("MPT index", index, config_.limits().reserved_mpts());
+  return regions_.entry_at(index);
 }
 
 namespace {
@@ -91,14 +81,14 @@ bool is_hardwares(const layouts::image<mpt>& e) {
 
 }  // namespace
 
-command_status memory_regions::sw2hw(command& c) {
+command_status memory_commands::sw2hw(command& c) {
   const std::uint32_t index = c.input_modifier;
   layouts::image<mpt> e;
-  command_checks is(a_.rules);
+  command_checks is(rules_);
   const std::uint64_t at = named_entry(is, index);
   is.read(c, e);
   const auto key = static_cast<std::uint32_t>(e.get<&mpt::mem_key>());
-  const std::uint32_t mask = (1u << a_.profile.log_mpts) - 1;
+  const std::uint32_t mask = (1u << config_.profile().log_mpts) - 1;
   const bool free = e.get<&mpt::status>() == mpt_status::free;
   is.no_reserved_bits(e, "entry")
       .that((key & mask) == index, rule::region_key, command_status::bad_parameter,
@@ -112,26 +102,26 @@ command_status memory_regions::sw2hw(command& c) {
       .that(e.get<&mpt::mtt_rep>() == 0, rule::capability_reported, command_status::bad_parameter,
             "mtt_rep, which is not reported");
   if (e.get<&mpt::region>())
-    check_region(is, e, free, offers(a_.how, capability::memory_management),
-                 a_.limits().log_least_page_bytes);
-  else check_window(is, e, free, a_.profile.memory_windows);
+    check_region(is, e, free, config_.offers(capability::memory_management),
+                 config_.limits().log_least_page_bytes);
+  else check_window(is, e, free, config_.profile().memory_windows);
   if (is.refused()) return is.status();
 
-  const auto old = a_.context_memory->load<mpt>(at);
+  const auto old = contexts_.load<mpt>(at);
   is.lent(old.has_value(), "entry of MPT", index)
       .software_owns(!old || !is_hardwares(*old), "MPT", index);
   if (is.refused() || !old) return is.status();
   e.set<&mpt::status>(free ? mpt_status::free : mpt_status::hardware);
-  is.lent(a_.context_memory->store(at, e), "entry of MPT", index);
+  is.lent(contexts_.store(at, e), "entry of MPT", index);
   return is.status();
 }
 
-command_status memory_regions::hw2sw(command& c) {
+command_status memory_commands::hw2sw(command& c) {
   const std::uint32_t index = c.input_modifier;
-  command_checks is(a_.rules);
+  command_checks is(rules_);
   const std::uint64_t at = named_entry(is, index);
   if (is.refused()) return is.status();
-  auto e = a_.context_memory->load<mpt>(at);
+  auto e = contexts_.load<mpt>(at);
   is.lent(e.has_value(), "entry of MPT", index);
   if (is.refused() || !e) return is.status();
   is.hardware_owns(is_hardwares(*e), "MPT", index)
@@ -141,23 +131,23 @@ command_status memory_regions::hw2sw(command& c) {
   // The verb succeeds, and the requests fail (IBTA 11.2.8): nothing is refused, whoever is strict.
   const std::uint32_t key =
       layouts::key_of_mpt(static_cast<std::uint32_t>(e->get<&mpt::mem_key>()));
-  if (const auto user = a_.users_of_keys->send_under(key))
-    a_.rules.complain(rule::region_in_use,
-                      "MPT 0x%x: send %u of QP 0x%06x names its key, 0x%x, and has not completed",
-                      index, unsigned{user->index}, user->qpn, key);
-  if (!e->get<&mpt::region>()) is.lent(release(*e), "region of window MPT", index);
+  if (const auto user = users_.send_under(key))
+    rules_.complain(rule::region_in_use,
+                    "MPT 0x%x: send %u of QP 0x%06x names its key, 0x%x, and has not completed",
+                    index, unsigned{user->index}, user->qpn, key);
+  if (!e->get<&mpt::region>()) is.lent(regions_.release(*e), "region of window MPT", index);
   e->set<&mpt::status>(mpt_status::software);
   if (writes_context(c)) is.answer(c, *e);
   if (is.refused()) return is.status();
-  is.lent(a_.context_memory->store(at, *e), "entry of MPT", index);
+  is.lent(contexts_.store(at, *e), "entry of MPT", index);
   return is.status();
 }
 
-command_status memory_regions::query(command& c) {
-  command_checks is(a_.rules);
+command_status memory_commands::query(command& c) {
+  command_checks is(rules_);
   const std::uint64_t at = named_entry(is, c.input_modifier);
   if (is.refused()) return is.status();
-  answer_context(is, c, a_.context_memory->load<mpt>(at), "entry of MPT");
+  answer_context(is, c, contexts_.load<mpt>(at), "entry of MPT");
   return is.status();
 }
 
@@ -182,40 +172,40 @@ std::uint32_t checked_mtts(command_checks& is, std::uint32_t count, const char* 
 
 }  // namespace
 
-command_status memory_regions::write_mtt(command& c) {
+command_status memory_commands::write_mtt(command& c) {
   layouts::image<layouts::write_mtt_header> head;
-  command_checks is(a_.rules);
+  command_checks is(rules_);
   is.read(c, head);
   std::uint64_t at = head.get<&layouts::write_mtt_header::mtt_base_addr>();
   const std::uint32_t count =
-      checked_mtts(is, c.input_modifier, "mtt_base_addr", at, a_.limits().icm_bytes);
+      checked_mtts(is, c.input_modifier, "mtt_base_addr", at, config_.limits().icm_bytes);
   if (is.refused() || count == 0) return is.status();
   std::byte block[mtts_per_command * layouts::mtt::bytes];
   const std::size_t bytes = count * layouts::mtt::bytes;
   is.was_read(c.memory->read(c.input_parameter + head.size(), block, bytes), c);
   if (is.refused()) return is.status();
-  is.lent(a_.context_memory->write(a_.profile.mtt_base + at, block, bytes), "mtt_base_addr", at);
+  is.lent(contexts_.write(config_.profile().mtt_base + at, block, bytes), "mtt_base_addr", at);
   return is.status();
 }
 
-command_status memory_regions::read_mtt(command& c) {
+command_status memory_commands::read_mtt(command& c) {
   // The first entry's offset is the immediate input, their number the input modifier (MT25408 PRM
   // by way of illumos); no driver here uses it.
-  command_checks is(a_.rules);
+  command_checks is(rules_);
   std::uint64_t at = c.input_parameter;
   const std::uint32_t count =
-      checked_mtts(is, c.input_modifier, "immediate", at, a_.limits().icm_bytes);
+      checked_mtts(is, c.input_modifier, "immediate", at, config_.limits().icm_bytes);
   if (is.refused()) return is.status();
   std::byte block[mtts_per_command * layouts::mtt::bytes] = {};
   const std::size_t bytes = count * layouts::mtt::bytes;
-  is.lent(a_.context_memory->read(a_.profile.mtt_base + at, block, bytes), "immediate", at);
+  is.lent(contexts_.read(config_.profile().mtt_base + at, block, bytes), "immediate", at);
   if (is.refused()) return is.status();
   is.was_written(c.memory->write(c.output_parameter, block, bytes), c);
   return is.status();
 }
 
 /// That a command runs has made the adapter forget what it kept.
-command_status memory_regions::sync(command&) {
+command_status memory_commands::sync(command&) {
   return command_status::ok;
 }
 

@@ -27,7 +27,7 @@ constexpr std::uint64_t windows_max = 0xffffff;
 
 bool memory_regions::store(std::uint32_t index, const entry& e) {
   forget_entries();
-  return a_.context_memory->store(entry_at(index), e);
+  return contexts_.store(entry_at(index), e);
 }
 
 bool memory_regions::release(entry& window) {
@@ -88,7 +88,7 @@ access_result memory_regions::bind(const data_owner& owner,
 
 access_result memory_regions::fast_register(
     const data_owner& owner, const layouts::image<layouts::wqe_fast_register>& wanted,
-    std::size_t& copied) {
+    std::size_t& copied, const work_account& account) {
   using w = layouts::wqe_fast_register;
   const auto key = static_cast<std::uint32_t>(wanted.get<&w::mem_key>());
   auto region = load(key);
@@ -112,7 +112,8 @@ access_result memory_regions::fast_register(
   const std::uint64_t pages = ((start + (length - 1)) >> log_page) - (start >> log_page) + 1;
   if (pages > std::min<std::uint64_t>(region->get<&mpt::mtt_size>(), limits::fast_register_pages))
     return access_result::out_of_bounds;
-  if (const access_result r = copy_page_list(*region, wanted.get<&w::page_list>(), pages, copied);
+  if (const access_result r =
+          copy_page_list(*region, wanted.get<&w::page_list>(), pages, copied, account);
       r != access_result::ok)
     return r;
 
@@ -134,22 +135,23 @@ access_result memory_regions::fast_register(
 }
 
 access_result memory_regions::copy_page_list(const entry& region, std::uint64_t list,
-                                             std::uint64_t pages, std::size_t& copied) {
+                                             std::uint64_t pages, std::size_t& copied,
+                                             const work_account& account) {
   forget_entries();
   std::array<std::byte, 4096> part;
-  const host_memory::about what(a_.memory, {dma_kind::page_list, region.get<&mpt::mem_key>()});
-  std::uint64_t to = a_.profile.mtt_base + region.get<&mpt::mtt_addr>();
+  const host_memory::about what(memory_, {dma_kind::page_list, region.get<&mpt::mem_key>()});
+  std::uint64_t to = profile_.mtt_base + region.get<&mpt::mtt_addr>();
   const std::uint64_t bytes = pages * layouts::mtt::bytes;
   list += copied;
   to += copied;
   while (copied < bytes) {
     const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - copied, part.size()));
-    if (!a_.memory.read(list, part.data(), now)) return access_result::bus_refused;
-    if (!a_.context_memory->write(to, part.data(), now)) return access_result::not_present;
+    if (!memory_.read(list, part.data(), now)) return access_result::bus_refused;
+    if (!contexts_.write(to, part.data(), now)) return access_result::not_present;
     list += now;
     to += now;
     copied += now;
-    if (copied < bytes && a_.account.slice_over()) return access_result::unfinished;
+    if (copied < bytes && account.slice_over()) return access_result::unfinished;
   }
   return access_result::ok;
 }

@@ -8,8 +8,6 @@
 
 #include <freehca/layouts/mtt.hpp>
 
-#include "basis/adapter_limits.hpp"
-#include "basis/capabilities.hpp"
 #include "tables/icm.hpp"
 
 namespace freehca::model {
@@ -60,6 +58,24 @@ bool permitted(const layouts::image<mpt>& e, access kind) {
 
 }  // namespace
 
+memory_regions::memory_regions(const configuration& config, host_memory& memory, icm& contexts,
+                               rule_book& rules, counter_registry& counters)
+    : config_(config),
+      limits_(config.limits()),
+      profile_(config.profile()),
+      memory_(memory),
+      contexts_(contexts),
+      rules_(rules) {
+  counters.add("window_binds", binds_);
+  counters.add("fast_registrations", fast_registrations_);
+  counters.add("local_invalidations", local_invalidations_);
+  counters.add("remote_invalidations", remote_invalidations_);
+}
+
+std::uint64_t memory_regions::entry_at(std::uint32_t index) const {
+  return profile_.dmpt_base + std::uint64_t{index} * entry_bytes::dmpt;
+}
+
 bool memory_regions::within(const entry& e, std::uint64_t at, std::uint64_t bytes) {
   const std::uint64_t start = e.get<&mpt::start>(), length = e.get<&mpt::length>();
   return e.get<&mpt::len64>() ||
@@ -68,7 +84,7 @@ bool memory_regions::within(const entry& e, std::uint64_t at, std::uint64_t byte
 
 bool memory_regions::walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned log_page_bytes,
                           std::uint64_t offset, std::size_t bytes) {
-  if (log_page_bytes < a_.limits().log_least_page_bytes || log_page_bytes > log_most_page_bytes)
+  if (log_page_bytes < limits_.log_least_page_bytes || log_page_bytes > log_most_page_bytes)
     return false;
   const std::uint64_t page_bytes = std::uint64_t{1} << log_page_bytes;
   std::array<std::byte, mtt_batch * layouts::mtt::bytes> batch;
@@ -80,9 +96,8 @@ bool memory_regions::walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned 
       const std::uint64_t pages = (in_page + bytes + page_bytes - 1) >> log_page_bytes;
       have = static_cast<std::size_t>(std::min<std::uint64_t>(pages, mtt_batch));
       next = 0;
-      if (!tpt_.read(*a_.context_memory, key,
-                     a_.profile.mtt_base + mtt_offset + index * layouts::mtt::bytes, batch.data(),
-                     have * layouts::mtt::bytes))
+      if (!tpt_.read(contexts_, key, profile_.mtt_base + mtt_offset + index * layouts::mtt::bytes,
+                     batch.data(), have * layouts::mtt::bytes))
         return false;
       index += have;
     }
@@ -101,16 +116,16 @@ bool memory_regions::walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned 
 }
 
 std::uint32_t memory_regions::index_of(std::uint32_t key) const {
-  return layouts::mpt_key_of(key) & ((1u << a_.profile.log_mpts) - 1);
+  return layouts::mpt_key_of(key) & ((1u << profile_.log_mpts) - 1);
 }
 
 bool memory_regions::has_entry(std::uint32_t key) const {
-  return a_.profile.running && index_of(key) >= a_.limits().reserved_mpts();
+  return profile_.running && index_of(key) >= limits_.reserved_mpts();
 }
 
 std::optional<memory_regions::entry> memory_regions::load(std::uint32_t key) const {
   if (!has_entry(key)) return std::nullopt;
-  return a_.context_memory->load<mpt>(entry_at(index_of(key)));
+  return contexts_.load<mpt>(entry_at(index_of(key)));
 }
 
 bool memory_regions::is_valid(const entry& e, std::uint32_t key) {
@@ -125,8 +140,7 @@ std::optional<memory_regions::entry> memory_regions::valid(std::uint32_t key) co
 
 std::optional<memory_regions::entry> memory_regions::kept(std::uint32_t key) {
   entry e;
-  if (!has_entry(key) ||
-      !tpt_.read(*a_.context_memory, 0, entry_at(index_of(key)), e.data(), e.size()) ||
+  if (!has_entry(key) || !tpt_.read(contexts_, 0, entry_at(index_of(key)), e.data(), e.size()) ||
       !is_valid(e, key))
     return std::nullopt;
   return e;
@@ -150,38 +164,37 @@ void memory_regions::say_why(access_result refused, std::uint32_t key, const dat
   char what[160];
   std::snprintf(what, sizeof what, "%s of %zu bytes at 0x%llx under key 0x%x", name_of(kind), bytes,
                 static_cast<unsigned long long>(at), key);
-  rule_book& rules = a_.rules;
   switch (refused) {
     case access_result::ok:
     case access_result::unfinished:
       return;
     case access_result::bad_key:
-      if (key == a_.limits().reserved_lkey)
-        rules.because("%s: the reserved key, and the queue pair has no right to it", what);
-      else if (!e) rules.because("%s: there is no entry %u", what, index_of(key));
+      if (key == limits_.reserved_lkey)
+        rules_.because("%s: the reserved key, and the queue pair has no right to it", what);
+      else if (!e) rules_.because("%s: there is no entry %u", what, index_of(key));
       else
-        rules.because(
+        rules_.because(
             "%s: entry %u is %s and has key 0x%x", what, index_of(key),
             e->get<&mpt::status>() == mpt_status::hardware ? "hardware's" : "not hardware's",
             layouts::key_of_mpt(static_cast<std::uint32_t>(e->get<&mpt::mem_key>())));
       return;
     case access_result::bad_pd:
-      rules.because(
+      rules_.because(
           "%s: the key's protection domain is %u, of QP %u if it is bound; wanted: %u, "
           "QP %u",
           what, e ? static_cast<unsigned>(e->get<&mpt::pd>()) : 0,
           e ? static_cast<unsigned>(e->get<&mpt::qpn>()) : 0, owner.pd, owner.qpn);
       return;
     case access_result::bad_permission:
-      rules.because("%s: the key does not give that right", what);
+      rules_.because("%s: the key does not give that right", what);
       return;
     case access_result::out_of_bounds:
-      rules.because("%s: the key covers 0x%llx bytes at 0x%llx", what,
-                    e ? static_cast<unsigned long long>(e->get<&mpt::length>()) : 0,
-                    e ? static_cast<unsigned long long>(e->get<&mpt::start>()) : 0);
+      rules_.because("%s: the key covers 0x%llx bytes at 0x%llx", what,
+                     e ? static_cast<unsigned long long>(e->get<&mpt::length>()) : 0,
+                     e ? static_cast<unsigned long long>(e->get<&mpt::start>()) : 0);
       return;
     case access_result::not_present:
-      rules.because(
+      rules_.because(
           "%s: its translation is not there: an MTT that is not present, or context "
           "memory that is not mapped",
           what);
@@ -189,15 +202,15 @@ void memory_regions::say_why(access_result refused, std::uint32_t key, const dat
     case access_result::bus_refused:
       break;
   }
-  rules.because("%s: the bus refuses it", what);
+  rules_.because("%s: the bus refuses it", what);
 }
 
 access_result memory_regions::judge(std::uint32_t key, const data_owner& owner, access kind,
                                     std::uint64_t at, std::size_t bytes, std::size_t now) {
   runs_.clear();
   if (bytes == 0) return access_result::ok;
-  if (key == a_.limits().reserved_lkey) {
-    if (!owner.reserved_key_allowed || !offers(a_.how, capability::reserved_lkey))
+  if (key == limits_.reserved_lkey) {
+    if (!owner.reserved_key_allowed || !config_.offers(capability::reserved_lkey))
       return access_result::bad_key;
     runs_.push_back({at, now});
     return access_result::ok;
@@ -227,7 +240,7 @@ access_result memory_regions::place(const entry& region, std::uint64_t at, std::
     return access_result::ok;
   }
   const auto log_page = static_cast<unsigned>(region.get<&mpt::entity_size>());
-  if (log_page < a_.limits().log_least_page_bytes || log_page > log_most_page_bytes)
+  if (log_page < limits_.log_least_page_bytes || log_page > log_most_page_bytes)
     return access_result::not_present;
   // The region starts where its first byte lies within the first page: the low bits of `start`, or
   // what first_byte_offset says.
@@ -245,10 +258,10 @@ access_result memory_regions::read(std::uint32_t key, const data_owner& owner, a
                                    std::uint64_t at, void* to, std::size_t bytes) {
   const access_result r = translate(key, owner, kind, at, bytes, bytes);
   if (r != access_result::ok) return r;
-  const host_memory::about what(a_.memory, {dma_kind::data, key});
+  const host_memory::about what(memory_, {dma_kind::data, key});
   auto* p = static_cast<std::byte*>(to);
   for (const run& one : runs_) {
-    if (!a_.memory.read(one.bus, p, one.bytes)) {
+    if (!memory_.read(one.bus, p, one.bytes)) {
       say_why(access_result::bus_refused, key, owner, kind, at, bytes);
       return access_result::bus_refused;
     }
@@ -261,10 +274,10 @@ access_result memory_regions::write(std::uint32_t key, const data_owner& owner, 
                                     std::uint64_t at, const void* from, std::size_t bytes) {
   const access_result r = translate(key, owner, kind, at, bytes, bytes);
   if (r != access_result::ok) return r;
-  const host_memory::about what(a_.memory, {dma_kind::data, key});
+  const host_memory::about what(memory_, {dma_kind::data, key});
   const auto* p = static_cast<const std::byte*>(from);
   for (const run& one : runs_) {
-    if (!a_.memory.write(one.bus, p, one.bytes)) {
+    if (!memory_.write(one.bus, p, one.bytes)) {
       say_why(access_result::bus_refused, key, owner, kind, at, bytes);
       return access_result::bus_refused;
     }
@@ -295,7 +308,7 @@ bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset,
   if (!find_in_queue(where, offset, bytes)) return false;
   auto* p = static_cast<std::byte*>(to);
   for (const run& one : runs_) {
-    if (!a_.memory.read(one.bus, p, one.bytes)) return false;
+    if (!memory_.read(one.bus, p, one.bytes)) return false;
     p += one.bytes;
   }
   return true;
@@ -306,7 +319,7 @@ bool memory_regions::write_queue(const queue_buffer& where, std::uint64_t offset
   if (!find_in_queue(where, offset, bytes)) return false;
   const auto* p = static_cast<const std::byte*>(from);
   for (const run& one : runs_) {
-    if (!a_.memory.write(one.bus, p, one.bytes)) return false;
+    if (!memory_.write(one.bus, p, one.bytes)) return false;
     p += one.bytes;
   }
   return true;
@@ -321,7 +334,7 @@ bool memory_regions::write_entry(const queue_buffer& where, std::uint64_t offset
     return write_queue(where, offset, p, before) &&
            write_queue(where, offset + before, p + before, last);
   const std::uint64_t bus = runs_.front().bus;
-  return a_.memory.write(bus, p, before) && a_.memory.write(bus + before, p + before, last);
+  return memory_.write(bus, p, before) && memory_.write(bus + before, p + before, last);
 }
 
 void memory_regions::clear() {

@@ -9,13 +9,17 @@
 #include <freehca/layouts/mpt.hpp>
 #include <freehca/layouts/wqe.hpp>
 
-#include "basis/adapter.hpp"
+#include "basis/configuration.hpp"
+#include "basis/counters.hpp"
+#include "basis/host_memory.hpp"
+#include "basis/rule_book.hpp"
+#include "basis/work_account.hpp"
 #include "saving/fields.hpp"
 #include "tables/tpt_cache.hpp"
 
 namespace freehca::model {
 
-class command_checks;
+class icm;
 
 /// The largest page of a region or buffer, as no driver asks for more. No source: chosen.
 inline constexpr unsigned log_most_page_bytes = 31;
@@ -83,12 +87,12 @@ struct queue_buffer {
   std::uint32_t page_offset = 0;
 };
 
-/// Memory protection and translation: SW2HW_MPT, HW2SW_MPT, QUERY_MPT, READ_MTT, WRITE_MTT,
-/// SYNC_TPT, and every access to host memory by key or through a queue's MTTs. Of the tables in ICM
-/// no more is kept than tpt_cache says.
+/// Memory protection and translation: every access to host memory by key or through a queue's MTTs.
+/// memory_commands has the commands. Of the tables in ICM no more is kept than tpt_cache says.
 class memory_regions {
  public:
-  explicit memory_regions(adapter& a);
+  memory_regions(const configuration& config, host_memory& memory, icm& contexts, rule_book& rules,
+                 counter_registry& counters);
 
   /// Reads or writes `bytes` bytes at virtual address `at` under L_Key or R_Key `key`, for `owner`.
   /// A remote access may name a bound window. The whole range is checked before the first byte
@@ -108,11 +112,11 @@ class memory_regions {
   /// The memory management work requests (memory_operations.cpp). What comes back says why nothing
   /// was done: not_present and bus_refused are faults of memory, all others the request's own.
   access_result bind(const data_owner& owner, const layouts::image<layouts::wqe_bind>& wanted);
-  /// As far as a slice goes: unfinished until the page list is copied. `copied`: bytes of it moved;
-  /// 0 at first.
+  /// Runs until a slice of `account` is over: unfinished until the page list is copied. `copied`:
+  /// bytes of it moved; 0 at first.
   access_result fast_register(const data_owner& owner,
                               const layouts::image<layouts::wqe_fast_register>& wanted,
-                              std::size_t& copied);
+                              std::size_t& copied, const work_account& account);
   /// Takes the region or window of `key` out of use: by a work request, or (`remote`) by the peer's
   /// message.
   access_result invalidate(const data_owner& owner, std::uint32_t key, bool remote);
@@ -129,23 +133,18 @@ class memory_regions {
   void forget_entries() { tpt_.forget(); }
   void clear();
 
- private:
   using entry = layouts::image<layouts::mpt>;
+  /// The window gives up the region that it is bound to, if there is one. False: context memory is
+  /// not there.
+  bool release(entry& window);
+  std::uint64_t entry_at(std::uint32_t index) const;
+
+ private:
   /// A piece of host memory that is contiguous on the bus.
   struct run {
     std::uint64_t bus;
     std::size_t bytes;
   };
-
-  layouts::command_status sw2hw(command& c);
-  layouts::command_status hw2sw(command& c);
-  layouts::command_status query(command& c);
-  layouts::command_status write_mtt(command& c);
-  layouts::command_status read_mtt(command& c);
-  layouts::command_status sync(command& c);
-
-  std::uint64_t entry_at(std::uint32_t index) const;
-  std::uint64_t named_entry(command_checks& is, std::uint32_t index) const;
 
   static bool within(const entry& e, std::uint64_t at, std::uint64_t bytes);
   std::uint32_t index_of(std::uint32_t key) const;
@@ -160,12 +159,9 @@ class memory_regions {
   /// back.
   std::optional<entry> kept(std::uint32_t key);
   bool store(std::uint32_t index, const entry& e);
-  /// The window gives up the region that it is bound to, if there is one. False: context memory is
-  /// not there.
-  bool release(entry& window);
   /// Copies a fast registration's page list into the region's MTTs.
   access_result copy_page_list(const entry& region, std::uint64_t list, std::uint64_t pages,
-                               std::size_t& copied);
+                               std::size_t& copied, const work_account& account);
 
   /// Checks key, rights and bounds of [at, at + bytes), and fills runs_ with where its first `now`
   /// bytes are.
@@ -186,7 +182,12 @@ class memory_regions {
   /// Fills runs_ with the bus addresses of those bytes of a queue.
   bool find_in_queue(const queue_buffer& where, std::uint64_t offset, std::size_t bytes);
 
-  adapter& a_;
+  const configuration& config_;
+  const adapter_limits& limits_;
+  const hca_profile& profile_;
+  host_memory& memory_;
+  icm& contexts_;
+  rule_book& rules_;
   tpt_cache tpt_;
   std::uint64_t binds_ = 0, fast_registrations_ = 0, local_invalidations_ = 0,
                 remote_invalidations_ = 0;

@@ -7,7 +7,6 @@
 
 #include <freehca/layouts/layout.hpp>
 
-#include "basis/adapter.hpp"
 #include "command/command_checks.hpp"
 #include "tables/memory_regions.hpp"
 

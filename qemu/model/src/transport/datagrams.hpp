@@ -36,7 +36,7 @@ class datagrams {
         counters_(counters),
         sender_(sender),
         drops_(drops),
-        offloads_(a) {}
+        offloads_(a.profile, *a.regions, a.rules, a.account) {}
 
   /// Where a packet of a request of any service goes; for headers that software made, by which
   /// port.

@@ -16,7 +16,7 @@ void error_watch::touched(const queue_pair& qp) {
   const bool watched = qp.state == qp_state::error && qp.rq.ring.present && !qp.shared_receive &&
                        !qp.may_lack_receives();
   if (!watched) return;
-  const std::uint64_t now = a_.work.now();
+  const std::uint64_t now = schedule_.now();
   if (all_.empty()) next_round_ = now + last_ns;
   all_.insert(qp.qpn);
   std::erase_if(recent_, [&qp](const recent& r) { return r.qpn == qp.qpn; });
@@ -26,7 +26,7 @@ void error_watch::touched(const queue_pair& qp) {
 }
 
 void error_watch::arm() {
-  a_.work.cancel(timer_);
+  schedule_.cancel(timer_);
   if (all_.empty()) return;
   std::uint64_t due = next_round_;
   for (const recent& r : recent_) due = std::min(due, r.due);
@@ -55,7 +55,7 @@ void error_watch::look_at_many() {
 }
 
 void error_watch::run() {
-  const std::uint64_t now = a_.work.now();
+  const std::uint64_t now = schedule_.now();
   for (std::size_t n = recent_.size(); n != 0; --n) {
     recent r = recent_.front();
     recent_.pop_front();
@@ -76,8 +76,8 @@ void error_watch::run() {
 }
 
 void error_watch::clear() {
-  a_.work.cancel(timer_);
-  a_.work.discard(all_);
+  schedule_.cancel(timer_);
+  schedule_.discard(all_);
   recent_.clear();
   after_ = 0;
 }

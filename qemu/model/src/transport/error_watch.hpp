@@ -7,7 +7,7 @@
 #include <deque>
 #include <set>
 
-#include "basis/adapter.hpp"
+#include "basis/scheduler.hpp"
 #include "queues/queue_pair.hpp"
 #include "saving/fields.hpp"
 
@@ -29,9 +29,10 @@ class work_errors;
 /// posted much later waits for its flush (docs/hardware-transport.md).
 class error_watch final : private work_receiver {
  public:
-  error_watch(adapter& a, queue_pairs& pairs, receive_queues& receives, work_errors& errors)
-      : a_(a),
-        work_(a.work, "error watch", *this),
+  error_watch(scheduler& schedule, queue_pairs& pairs, receive_queues& receives,
+              work_errors& errors)
+      : schedule_(schedule),
+        work_(schedule, "error watch", *this),
         pairs_(pairs),
         receives_(receives),
         errors_(errors) {}
@@ -70,7 +71,7 @@ class error_watch final : private work_receiver {
     run();
   }
 
-  adapter& a_;
+  scheduler& schedule_;
   work_source work_;
   queue_pairs& pairs_;
   receive_queues& receives_;

@@ -58,17 +58,17 @@ bool has_destination_of(const control_segment& c, const frame& f) {
 }  // namespace
 
 ethernet_port& frame_sender::port_of(const queue_pair& qp) const {
-  return *a_.links->ethernet(a_.links->physical(qp.way).port);
+  return *links_.ethernet(links_.physical(qp.way).port);
 }
 
 std::optional<failure> frame_sender::read(const queue_pair& qp, const send_request& r,
                                           std::uint64_t from, std::span<std::byte> to) const {
   if (to.empty() ||
-      r.data.gather(*a_.regions, qp.owner, from, to.data(), to.size()) == access_result::ok)
+      r.data.gather(regions_, qp.owner, from, to.data(), to.size()) == access_result::ok)
     return std::nullopt;
-  a_.rules.because("bytes %llu to %llu of the frame cannot be read under their keys",
-                   static_cast<unsigned long long>(from),
-                   static_cast<unsigned long long>(from + to.size() - 1));
+  rules_.because("bytes %llu to %llu of the frame cannot be read under their keys",
+                 static_cast<unsigned long long>(from),
+                 static_cast<unsigned long long>(from + to.size() - 1));
   return failures::local_protection;
 }
 
@@ -83,10 +83,10 @@ std::optional<failure> frame_sender::make_frame(const queue_pair& qp, const send
 std::optional<failure> frame_sender::make_segment(const queue_pair& qp, const send_request& r,
                                                   frame& f) const {
   const auto cut = segmentation::of(r.large->header, static_cast<std::size_t>(r.data.size()),
-                                    r.large->mss, tunnel_of(asked_by(r.ethernet()), a_.profile));
+                                    r.large->mss, tunnel_of(asked_by(r.ethernet()), profile_));
   if (!cut) {
-    a_.rules.because("an LSO header of %zu bytes and mss %u; wanted: TCP or UDP over IP to its end",
-                     r.large->header.size(), unsigned{r.large->mss});
+    rules_.because("an LSO header of %zu bytes and mss %u; wanted: TCP or UDP over IP to its end",
+                   r.large->header.size(), unsigned{r.large->mss});
     return failures::local_qp_operation;
   }
   const segmentation::piece piece = cut->payload_of(r.next_packet);
@@ -97,14 +97,14 @@ std::optional<failure> frame_sender::make_segment(const queue_pair& qp, const se
 }
 
 std::optional<failure> frame_sender::send(const queue_pair& qp, const send_request& r) {
-  a_.account.charge(work_account::packet);
+  account_.charge(work_account::packet);
   frame f;
   if (const auto wrong = r.large != nullptr ? make_segment(qp, r, f) : make_frame(qp, r, f))
     return wrong;
   const control_segment control = r.ethernet();
   const checksum_requests asked = asked_by(control);
-  a_.account.charge_check(f.bytes.size());
-  put_checksums(f.bytes, tunnel_of(asked, a_.profile), asked);
+  account_.charge_check(f.bytes.size());
+  put_checksums(f.bytes, tunnel_of(asked, profile_), asked);
   put_tag(qp, control, f);
   deliver(qp, r, std::move(f));
   return std::nullopt;
@@ -116,8 +116,7 @@ void frame_sender::deliver(const queue_pair& qp, const send_request& r, frame f)
   ethernet_port& port = port_of(qp);
   const control_segment control = r.ethernet();
   const auto counter = static_cast<std::uint8_t>(qp.context.get<&primary_path::counter_index>());
-  a_.links->counters_by_index().sent(counter,
-                                     std::max(f.bytes.size(), frame_bytes_least) + fcs_bytes);
+  links_.counters_by_index().sent(counter, std::max(f.bytes.size(), frame_bytes_least) + fcs_bytes);
   const bool looped = control.get<&wqe_ctrl_ethernet::force_loopback>();
   if (looped || has_destination_of(control, f)) {
     frame copy = f;

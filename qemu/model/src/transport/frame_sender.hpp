@@ -6,7 +6,9 @@
 #include <optional>
 #include <span>
 
-#include "basis/adapter.hpp"
+#include "basis/hca_profile.hpp"
+#include "basis/rule_book.hpp"
+#include "basis/work_account.hpp"
 #include "frames/frame.hpp"
 #include "queues/queue_pair.hpp"
 
@@ -18,7 +20,9 @@ class ethernet_port;
 /// send, puts in what hardware puts in (VLAN tag, checksums), and gives it to the port.
 class frame_sender {
  public:
-  explicit frame_sender(adapter& a) : a_(a) {}
+  frame_sender(const hca_profile& profile, ports& links, memory_regions& regions, rule_book& rules,
+               work_account& account)
+      : profile_(profile), links_(links), regions_(regions), rules_(rules), account_(account) {}
 
   /// Sends the frame of a request whose turn it is.
   std::optional<failure> send(const queue_pair& qp, const send_request& r);
@@ -32,7 +36,11 @@ class frame_sender {
   std::optional<failure> make_segment(const queue_pair& qp, const send_request& r, frame& f) const;
   void deliver(const queue_pair& qp, const send_request& r, frame f) const;
 
-  adapter& a_;
+  const hca_profile& profile_;
+  ports& links_;
+  memory_regions& regions_;
+  rule_book& rules_;
+  work_account& account_;
 };
 
 }  // namespace freehca::model

@@ -13,7 +13,7 @@ std::optional<failure> ipoib_offloads::make_segment(const queue_pair& qp, const 
   const auto cut = segmentation::of_ipoib(r.large->header, static_cast<std::size_t>(r.data.size()),
                                           r.large->mss);
   if (!cut) {
-    a_.rules.because(
+    rules_.because(
         "an LSO header of %zu bytes and mss %u; wanted: IPoIB's header, and TCP or UDP over IP to "
         "its end",
         r.large->header.size(), unsigned{r.large->mss});
@@ -21,16 +21,16 @@ std::optional<failure> ipoib_offloads::make_segment(const queue_pair& qp, const 
   }
   const segmentation::piece piece = cut->payload_of(r.next_packet);
   std::vector<std::byte> data(piece.bytes);
-  if (!data.empty() && r.data.gather(*a_.regions, qp.owner, piece.offset, data.data(),
-                                     data.size()) != access_result::ok)
+  if (!data.empty() && r.data.gather(regions_, qp.owner, piece.offset, data.data(), data.size()) !=
+                           access_result::ok)
     return failures::local_protection;
   payload = cut->segment(r.next_packet, data).bytes;
   return std::nullopt;
 }
 
 void ipoib_offloads::put_checksums(const send_request& r, std::span<std::byte> payload) const {
-  if (!a_.profile.ipoib_checksums || (!r.ip_checksum && !r.l4_checksum)) return;
-  a_.account.charge_check(payload.size());
+  if (!profile_.ipoib_checksums || (!r.ip_checksum && !r.l4_checksum)) return;
+  account_.charge_check(payload.size());
   const auto v = frame_view::of_ipoib(payload);
   if (!v) return;
   if (r.l4_checksum) put_l4_checksum(payload, v->outer);
@@ -38,10 +38,10 @@ void ipoib_offloads::put_checksums(const send_request& r, std::span<std::byte> p
 }
 
 std::optional<receive_checks> ipoib_offloads::checks_of(std::span<const std::byte> payload) const {
-  if (!a_.profile.ipoib_checksums) return std::nullopt;
+  if (!profile_.ipoib_checksums) return std::nullopt;
   const auto v = frame_view::of_ipoib(payload);
   if (!v) return std::nullopt;
-  a_.account.charge_check(payload.size());
+  account_.charge_check(payload.size());
   return check(*v, v->outer);
 }
 

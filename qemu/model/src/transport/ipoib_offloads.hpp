@@ -7,17 +7,23 @@
 #include <span>
 #include <vector>
 
-#include "basis/adapter.hpp"
+#include "basis/hca_profile.hpp"
+#include "basis/rule_book.hpp"
+#include "basis/work_account.hpp"
 #include "frames/receive_checks.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
 
+class memory_regions;
+
 /// What the adapter does for IP over InfiniBand, whose datagrams are those of UD queue pairs:
 /// segments of a large send, checksums sent, checksums looked at.
 class ipoib_offloads {
  public:
-  explicit ipoib_offloads(adapter& a) : a_(a) {}
+  ipoib_offloads(const hca_profile& profile, memory_regions& regions, rule_book& rules,
+                 work_account& account)
+      : profile_(profile), regions_(regions), rules_(rules), account_(account) {}
 
   /// The payload of the datagram of a large send whose turn it is.
   std::optional<failure> make_segment(const queue_pair& qp, const send_request& r,
@@ -29,7 +35,10 @@ class ipoib_offloads {
   std::optional<receive_checks> checks_of(std::span<const std::byte> payload) const;
 
  private:
-  adapter& a_;
+  const hca_profile& profile_;
+  memory_regions& regions_;
+  rule_book& rules_;
+  work_account& account_;
 };
 
 }  // namespace freehca::model

@@ -5,7 +5,6 @@
 // *_ruc_check_hdr, *_migrate_qp; rc.c: *_restart_rc) and sw/rdmavt/qp.c (rvt_modify_qp).
 #include "transport/path_migration.hpp"
 
-#include "basis/capabilities.hpp"
 #include "link/link_codec.hpp"
 #include "link/pkeys.hpp"
 #include "ports/ports.hpp"
@@ -28,7 +27,7 @@ void set(queue_pair& qp, state s) {
 bool path_migration_machine::may_ask(const queue_pair& qp, state wanted, qp_state then) const {
   const state now = qp.migration();
   // Ethernet ports have none, and Linux asks for none there (hw/mlx4/qp.c mlx4_set_alt_path).
-  if (!offers(a_.how, capability::path_migration) || a_.layers.ethernet(qp.way.port)) return false;
+  if (!config_.offers(capability::path_migration) || layers_.ethernet(qp.way.port)) return false;
   switch (wanted) {
     case state::rearm:
       return now != state::armed && then == qp_state::rts;
@@ -42,18 +41,18 @@ bool path_migration_machine::may_ask(const queue_pair& qp, state wanted, qp_stat
 bool path_migration_machine::comes_by(const path& asked, unsigned pkey_index,
                                       const transport_packet& v) const {
   std::optional<path> other;
-  const path& way = a_.links->physical(asked, other);
+  const path& way = links_.physical(asked, other);
   const ingress& from = v.ingress;
   if (!from.codec->by_global_route(from, way)) return false;
   const auto pkey = static_cast<std::uint16_t>(v.bth.get<&bth::pkey>());
-  const std::uint16_t own_pkey = a_.links->pkey(from.port, pkey_index);
+  const std::uint16_t own_pkey = links_.pkey(from.port, pkey_index);
   if (!pkeys_match(pkey, own_pkey)) {
-    a_.rules.because_of_drop("P_Key 0x%04x; wanted: 0x%04x, of index %u", unsigned{pkey},
-                             unsigned{own_pkey}, pkey_index);
-    a_.links->count_pkey_violation(from.port);
+    rules_.because_of_drop("P_Key 0x%04x; wanted: 0x%04x, of index %u", unsigned{pkey},
+                           unsigned{own_pkey}, pkey_index);
+    links_.count_pkey_violation(from.port);
     return false;
   }
-  const bool any_port = a_.profile.any_receive_port && a_.layers.ethernet(from.port);
+  const bool any_port = config_.profile().any_receive_port && layers_.ethernet(from.port);
   return any_port || from.codec->by_local_route(from, way);
 }
 
@@ -81,7 +80,7 @@ bool path_migration_machine::migrate(queue_pair& qp) {
   set_path<primary_path>(qp.context, path_of<alternate_path>(qp.context));
   qp.context.set<&primary_path::counter_index>(counter);
   set(qp, state::migrated);
-  qp.refresh(a_.layers);
+  qp.refresh(layers_);
   pairs_.touch(qp);
   pairs_.post_event(qp, event_type::path_migrated);
   return true;

@@ -4,12 +4,15 @@
 
 #include <freehca/layouts/command_status.hpp>
 
-#include "basis/adapter.hpp"
+#include "basis/configuration.hpp"
+#include "basis/port_layers.hpp"
+#include "basis/rule_book.hpp"
 #include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
 
+class ports;
 class queue_pairs;
 
 /// Automatic path migration of connected queue pairs (IBTA vol. 1, 17.2.8): who asks to be armed
@@ -18,7 +21,9 @@ class queue_pairs;
 /// so.
 class path_migration_machine {
  public:
-  path_migration_machine(adapter& a, queue_pairs& pairs) : a_(a), pairs_(pairs) {}
+  path_migration_machine(const configuration& config, const port_layers& layers, ports& links,
+                         queue_pairs& pairs, rule_book& rules)
+      : config_(config), layers_(layers), links_(links), pairs_(pairs), rules_(rules) {}
 
   /// May the driver ask for `wanted`, in a command after which the queue pair's state is `then`?
   bool may_ask(const queue_pair& qp, layouts::path_migration wanted, layouts::qp_state then) const;
@@ -36,8 +41,12 @@ class path_migration_machine {
   /// The order of the checks is qib's (ruc.c qib_ruc_check_hdr): global route, P_Key, local route
   /// and port (IBTA vol. 1, 9.6.1.5).
   bool comes_by(const path& asked, unsigned pkey_index, const transport_packet& v) const;
-  adapter& a_;
+
+  const configuration& config_;
+  const port_layers& layers_;
+  ports& links_;
   queue_pairs& pairs_;
+  rule_book& rules_;
 };
 
 }  // namespace freehca::model

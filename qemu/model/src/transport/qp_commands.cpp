@@ -144,7 +144,7 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   is.must(pairs_.find(qpn) == nullptr, rule::qp_state, command_status::bad_qp_state,
           "state of QP 0x%x is not reset; wanted %u", qpn, static_cast<unsigned>(qp_state::reset))
       .not_reserved("QP", index, a_.limits().reserved_qps())
-      .room_for_one_more(a_, "QPs", pairs_.count(), pairs_.bytes_of_one())
+      .room_for_one_more(a_.kept, "QPs", pairs_.count(), pairs_.bytes_of_one())
       .must(has_service(service), rule::qp_service, command_status::bad_parameter, "service %u",
             static_cast<unsigned>(service))
       .that(!given.get<&qpc::rss>() || may_spread(given), rule::rss_reported,
@@ -190,7 +190,7 @@ bool qp_commands::may_spread(const image<qpc>& given) const {
 
 void qp_commands::check_new(command_checks& is, queue_pair& qp) const {
   image<qpc>& c = qp.context;
-  is.in_uar(a_, c);
+  is.in_uar(a_.configuration.uar_pages(), c);
   check_port(is, "sched_queue", qp.way.port);
   // The parameters of RSS stand over the alternate path and more, and all ones where sizes are: it
   // has no queues (Linux hw/mlx4/qp.c fill_qp_rss_context).

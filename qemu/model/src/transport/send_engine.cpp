@@ -269,7 +269,7 @@ bool send_engine::manage_memory(const queue_pair& qp, send_request& r) {
       rkey = r.registration.get<&wqe_fast_register::mem_key>();
       // Linux enables it for the kernel's own queue pairs (hw/mlx4/qp.c, params1).
       if (qp.context.get<&qpc::fre>())
-        did = regions.fast_register(qp.owner, r.registration, r.copied);
+        did = regions.fast_register(qp.owner, r.registration, r.copied, a_.account);
       break;
     default:
       did = regions.invalidate(qp.owner, r.immediate, false);

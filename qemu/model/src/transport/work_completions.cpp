@@ -19,8 +19,8 @@ using namespace layouts;
 /// InfiniBand Network Architecture, affiliated asynchronous errors, has it.
 void work_completions::complete(queue_pair& qp, std::uint32_t cqn, const image<cqe>& e,
                                 bool solicited) {
-  if (a_.cqs->complete(cqn, e, solicited, qp.way.port)) return;
-  if (qp.state == qp_state::error) a_.rules.take_reason();
+  if (cqs_.complete(cqn, e, solicited, qp.way.port)) return;
+  if (qp.state == qp_state::error) rules_.take_reason();
   else errors_.enter_error(qp, event_type::wq_catastrophic_error);
 }
 
@@ -78,13 +78,13 @@ void work_completions::failed(queue_pair& qp, std::uint32_t cqn, std::uint16_t i
 
 void work_completions::send_failed(queue_pair& qp, const send_request& r, failure what,
                                    const rule_book::reason& why) {
-  a_.rules.explain(remark_kind::work_error, words_for(qp, r, what), why);
+  rules_.explain(remark_kind::work_error, words_for(qp, r, what), why);
   if (!r.no_error_completion) failed(qp, qp.send_cqn, r.index, true, 0, what);
 }
 
 void work_completions::receive_failed(queue_pair& qp, const receive_request& r, failure what,
                                       const rule_book::reason& why) {
-  a_.rules.explain(remark_kind::work_error, words_for(qp, r, what), why);
+  rules_.explain(remark_kind::work_error, words_for(qp, r, what), why);
   failed(qp, receive_cq(qp, r), r.index, false, qp.service == qp_service::xrc ? r.srqn : 0, what);
 }
 
@@ -93,10 +93,10 @@ void work_completions::receive_failed(queue_pair& qp, const receive_request& r, 
 template <class Request>
 void work_completions::tell_of_flush(const Request& r, failure what, queue_pair& qp) {
   const bool first = !std::exchange(qp.flush_told, true);
-  if (!first && !a_.rules.is_heard(remark_kind::work_error)) return;
+  if (!first && !rules_.is_heard(remark_kind::work_error)) return;
   const rule_book::reason why{"", "the queue pair is in error, and so is what follows"};
-  if (first) a_.rules.explain(remark_kind::work_error, words_for(qp, r, what), why);
-  else a_.rules.mention(remark_kind::work_error, words_for(qp, r, what), why);
+  if (first) rules_.explain(remark_kind::work_error, words_for(qp, r, what), why);
+  else rules_.mention(remark_kind::work_error, words_for(qp, r, what), why);
 }
 
 void work_completions::send_flushed(queue_pair& qp, const send_request& r) {

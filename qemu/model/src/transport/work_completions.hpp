@@ -7,13 +7,14 @@
 
 #include <freehca/layouts/cqe.hpp>
 
-#include "basis/adapter.hpp"
+#include "basis/rule_book.hpp"
 #include "frames/receive_checks.hpp"
 #include "link/ingress.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
 
+class completion_queues;
 class shared_receive_queues;
 class work_errors;
 
@@ -30,8 +31,9 @@ struct receive_report {
 /// Writes completion entries for a queue pair's work.
 class work_completions {
  public:
-  work_completions(adapter& a, shared_receive_queues& shared, work_errors& errors)
-      : a_(a), shared_(shared), errors_(errors) {}
+  work_completions(completion_queues& cqs, shared_receive_queues& shared, work_errors& errors,
+                   rule_book& rules)
+      : cqs_(cqs), shared_(shared), errors_(errors), rules_(rules) {}
 
   /// A send that went well, if it asked for a completion.
   void sent(queue_pair& qp, const send_request& r);
@@ -57,9 +59,11 @@ class work_completions {
   template <class Request>
   void tell_of_flush(const Request& r, failure what, queue_pair& qp);
   std::uint32_t receive_cq(const queue_pair& qp, const receive_request& r);
-  adapter& a_;
+
+  completion_queues& cqs_;
   shared_receive_queues& shared_;
   work_errors& errors_;
+  rule_book& rules_;
 };
 
 }  // namespace freehca::model
