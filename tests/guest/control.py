@@ -16,7 +16,7 @@ class Rendezvous:
         self.condition = threading.Condition()
         self.arrived = {}
 
-    def meet(self, name, seconds=120):
+    def meet(self, name, seconds=300):
         with self.condition:
             arrived = self.arrived.setdefault(name, [0])
             arrived[0] += 1

@@ -47,11 +47,16 @@ note_rounds() { for note_name in $loads; do echo "$note_name $(cat "/run/rounds-
 # rounds then: the first may have begun behind the move.
 moved() {
   note_rounds /run/rounds
-  wait_for 120 rounds_since /run/rounds || { loads_pass; fail "a load does nothing: $(cat /run/rounds)"; }
+  wait_for 100 rounds_since /run/rounds || { loads_pass; fail "a load does nothing: $(cat /run/rounds)"; }
   moved_seconds=$(host move "$1") || fail "the guest cannot be moved: $1"
   for _ in 1 2; do
     note_rounds /run/rounds
-    wait_for 120 rounds_since /run/rounds || { cat /run/load-*; fail "moved, $1: a load does nothing: $(cat /run/rounds)"; }
+    wait_for 100 rounds_since /run/rounds || {
+      tail -n 40 /run/load-* /run/served-*
+      ps
+      host get explanations
+      fail "moved, $1: a load does nothing; rounds before: $(tr '\n' ' ' </run/rounds), now: $(tail -qn 1 /run/rounds-* | tr '\n' ' ')"
+    }
   done
   say "moved, $1: the machine stood still for $moved_seconds s"
 }
