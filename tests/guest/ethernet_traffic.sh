@@ -204,7 +204,7 @@ copied_between_hosts() {
     host sync copy
     for copied_time in $(seq "$copied_times"); do
       [ "$HOST_INDEX" = $copied_from ] || fetched here "$copied_address" "$4"
-      # Each time: the host waits for two minutes at most where guests meet.
+      # Each time: the host waits for five minutes at most where guests meet.
       host sync "copied $copied_time" || fail "copy, $4: the other host"
     done
     if [ "$HOST_INDEX" = $copied_from ]; then

@@ -41,7 +41,7 @@ here() {
     exec timeout -k 5 "$row_seconds" "$here_command" -d "$peer_device" "$@"
   fi
 }
-# The other host waits for 120 seconds at most.
+# Less than the other host waits (tests/guest/control.py).
 row_seconds=115
 
 # server_waits: it listens, or it has ended.
