@@ -245,6 +245,8 @@ class Control:
         if words == "adapter kill":
             self.guest.server.kill_adapter()
             return ""
+        if words == "adapter upgrade":
+            return self.guest.server.upgrade()
         if command == "switch":
             return self.switch(rest)
         if command == "bare":

@@ -18,7 +18,10 @@ class DeviceServer:
         """DEVICE: as for QEMU; FOLDER: for its sockets and what it says; MEMORY: of the guest.
         `wire`, set before start(): 'listen=PATH' or 'connect=PATH', the cable of port 1 to another
         server."""
-        self.program, self.folder, self.memory = program, folder, memory
+        # A link, so that another build can take the place of the program.
+        self.builds, self.folder, self.memory = program.split(","), folder, memory
+        self.program = self.path("freehca-device")
+        os.symlink(self.builds[0], self.program)
         self.process = self.link = self.wire = None
         self.options, self.netdevs = {}, {}
         self.client = {
@@ -76,12 +79,35 @@ class DeviceServer:
         if before is None or self.options.get("restarts") != "on":
             raise ValueError("the adapter has no process that another one replaces: restarts=on")
         os.kill(before, signal.SIGKILL)
+        self.wait_for_another(before, seconds)
+
+    def wait_for_another(self, before, seconds=10):
+        """Until the adapter has another process than that, which has ended."""
         self.link = None
         deadline = time.monotonic() + seconds
         while self.adapter_process() in (None, before):
             if time.monotonic() > deadline:
                 raise ValueError("no other process has come")
             time.sleep(0.01)
+
+    def upgrade(self):
+        """The next build takes the place of the one that runs. Where there is one build alone, a
+        new process of the same one does. The new one's version."""
+        self.builds.append(self.builds.pop(0))
+        os.unlink(self.program)
+        os.symlink(self.builds[0], self.program)
+        before = self.adapter_process()
+        run = subprocess.run(
+            [self.program, "--upgrade", self.path("adapter-control")],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if run.returncode != 0:
+            raise ValueError(run.stderr.strip() or f"status {run.returncode}")
+        self.wait_for_another(before)
+        return (run.stdout or run.stderr).strip()
 
     def qemu_arguments(self):
         words = [

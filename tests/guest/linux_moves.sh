@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=dash
-# For cases: programs that work without a pause while the guest is moved to another QEMU process.
+# For cases: programs that work without a pause while the guest is moved to another QEMU process, or
+# another process becomes its adapter.
 # Needs linux_traffic.sh and linux_ipoib.sh. Put into the guest with
 #   # options: --file tests/guest/linux_moves.sh:/guest/linux_moves.sh
 target=/sys/kernel/config/nvmet
@@ -43,22 +44,34 @@ rounds_since() {
 }
 note_rounds() { for note_name in $loads; do echo "$note_name $(cat "/run/rounds-$note_name")"; done >"$1"; }
 
-# moved KIND: once each load has done a round, the guest is moved. Each load does at least two more
-# rounds then: the first may have begun behind the move.
-moved() {
-  note_rounds /run/rounds
-  wait_for 100 rounds_since /run/rounds || { loads_pass; fail "a load does nothing: $(cat /run/rounds)"; }
-  moved_seconds=$(host move "$1") || fail "the guest cannot be moved: $1"
+# loads_go_on WHAT: each load does at least two more rounds. The first may have begun behind what
+# was done.
+loads_go_on() {
   for _ in 1 2; do
     note_rounds /run/rounds
     wait_for 100 rounds_since /run/rounds || {
       tail -n 40 /run/load-* /run/served-*
       ps
       host get explanations
-      fail "moved, $1: a load does nothing; rounds before: $(tr '\n' ' ' </run/rounds), now: $(tail -qn 1 /run/rounds-* | tr '\n' ' ')"
+      fail "$1: a load does nothing; rounds before: $(tr '\n' ' ' </run/rounds), now: $(tail -qn 1 /run/rounds-* | tr '\n' ' ')"
     }
   done
+}
+
+# moved KIND: once each load has done a round, the guest is moved.
+moved() {
+  loads_go_on "before it is moved"
+  moved_seconds=$(host move "$1") || fail "the guest cannot be moved: $1"
+  loads_go_on "moved, $1"
   say "moved, $1: the machine stood still for $moved_seconds s"
+}
+
+# upgraded: the same with another process of the adapter.
+upgraded() {
+  loads_go_on "before the upgrade"
+  upgraded_version=$(host adapter upgrade) || fail "the adapter cannot be upgraded"
+  loads_go_on "upgraded"
+  say "upgraded: $upgraded_version"
 }
 
 loads_end() {

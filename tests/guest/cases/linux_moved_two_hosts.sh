@@ -5,6 +5,7 @@
 # process while both work: RDMA writes, rping with verified data, NVMe over RDMA with checked
 # blocks, and TCP over IPoIB with checksums go on, and no port's state changes.
 # options: --hosts 2 --memory 512M
+# tier: long
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh

@@ -114,6 +114,8 @@ log_clean() {
 #                              seconds it stood still
 #   adapter kill               kills the adapter's process, where another takes its place
 #                              (--device-server, restarts=on)
+#   adapter upgrade            a new process takes over the adapter from the one that runs
+#                              (--device-server, restarts=on)
 #   bare answer LINE           types it in at the other end's serial line (--bare) when that asks
 #   bare address SERVICE       has it make a queue pair, rc or ud; where that is
 #   bare until PATTERN         reads its serial line until there; that line
