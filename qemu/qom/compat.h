@@ -19,7 +19,6 @@
 #include "hw/pci/pci.h"
 #endif
 #include "hw/qdev-properties.h"
-#include "hw/resettable.h"
 #include "migration/blocker.h"
 #include "qapi/error.h"
 
