@@ -5,6 +5,7 @@
 // page, and the memory of the host says for which queues.
 #include <random>
 #include <set>
+#include <string>
 
 #include <freehca/model/c_api.h>
 
@@ -162,6 +163,13 @@ TEST_F(uar_looks, an_arm_request_of_before_does_not_end_the_moderation_of_events
   host->advance(100'000);
   EXPECT_EQ(completion_events(), 1u);
   EXPECT_EQ(hca->complaints(), 0u);
+}
+
+TEST_F(uar_looks, a_load_of_the_same_pages_is_no_change) {
+  const std::uint64_t before = hca->uar_page_changes();
+  std::string why;
+  ASSERT_TRUE(hca->load(hca->save(), why)) << why;
+  EXPECT_EQ(hca->uar_page_changes(), before);
 }
 
 TEST_F(uar_looks, pages_in_use_are_told_and_when_they_change) {

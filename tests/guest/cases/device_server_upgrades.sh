@@ -31,7 +31,7 @@ load writes writes_once -d mlx4_0 -F -s 65536 -n 2000 localhost
 load pings pings_once 10.0.1.1
 load blocks blocks_once
 load copies copies_once 10.0.1.1
-for _ in $(seq "${UPGRADES:-2}"); do
+for _ in $(seq "${UPGRADES:-1}"); do
   upgraded
 done
 loads_end

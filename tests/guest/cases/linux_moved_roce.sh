@@ -28,7 +28,7 @@
 log_mark
 roce_up
 find_gid mlx4_0 "RoCE v2" "$(ipv4_gid "10.0.1.$HOST_INDEX")"
-moves_between_hosts 10.0.1.1 "${MOVES:-live snapshot}" -x "$gid"
+moves_between_hosts 10.0.1.1 "${MOVES:-live}" -x "$gid"
 ethernet_down
 ethernet_clean
 say "all done"

@@ -26,7 +26,7 @@ switch_up
 ipoib_up ib0 "10.0.1.$HOST_INDEX"
 host sync addresses
 ping_all "datagrams"
-moves_between_hosts 10.0.1.1 "${MOVES:-live snapshot}"
+moves_between_hosts 10.0.1.1 "${MOVES:-live}"
 lid_is "$HOST_INDEX" || fail "another LID: $(ibstat mlx4_0 1)"
 switch_down
 log_clean || fail "the kernel's log"

@@ -41,6 +41,7 @@ device::parts& device::entered(entry by) {
   auto replacement = std::make_unique<parts>(parts_->surroundings, parts_->how);
   std::string why;
   if (replacement->load(state, why)) {
+    replacement->uars.follow(parts_->uars);
     parts_ = std::move(replacement);
     ++plan.counts.done;
     // The load has armed the timer, whose call this is.

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -48,8 +49,14 @@ class uar_users {
   /// Rises when a page gets its first queue, and when it loses its last.
   std::uint64_t changes() const { return changes_; }
 
-  /// These take the place of `before`.
-  void follow(const uar_users& before) { changes_ += before.changes_ + 1; }
+  /// These take the place of `before`. The number rises if the pages are others.
+  void follow(const uar_users& before) {
+    changes_ = before.changes_;
+    const bool same = pages_.size() == before.pages_.size() &&
+                      std::ranges::all_of(
+                          pages_, [&before](const auto& page) { return before.uses(page.first); });
+    if (!same) ++changes_;
+  }
 
   void clear(scheduler& work) {
     work.discard(queues_);
@@ -64,13 +71,12 @@ class uar_users {
 
  public:
   using saved = saving::fields<&uar_users::queues_>;
-  static constexpr saving::unsaved_member unsaved[] = {{"pages_", "the pages of the queues"},
-                                                       {"changes_", "it rises with each load"}};
+  static constexpr saving::unsaved_member unsaved[] = {
+      {"pages_", "the pages of the queues"}, {"changes_", "of this device: follow() gives it"}};
   template <class Archive>
   void transfer_state(Archive& archive) {
     transfer_members(archive, *this);
     if constexpr (Archive::loads) {
-      ++changes_;
       pages_.clear();
       for (const auto& queue : queues_) ++pages_[std::get<0>(queue)];
     }
