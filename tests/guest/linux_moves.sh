@@ -196,6 +196,31 @@ events_end() {
   ! grep "event_type" /run/events || fail "events of the adapter"
 }
 
+# one_guest_up, one_guest_down: RDMA writes, rping and NVMe in loopback. TCP is not among them: the
+# kernel takes it from the guest to itself past the adapter.
+one_guest_up() {
+  linux_up
+  ipoib_up ib0 10.0.1.1
+  nvme_target 10.0.1.1
+  nvme_host 10.0.1.1
+  downs=$(links_downed)
+  events_start
+  serve ib_write_bw -d mlx4_0 -F -s 65536 -n 2000
+  serve rping -s -a 10.0.1.1 -C 50 -S 4096 -V
+  load writes writes_once -d mlx4_0 -F -s 65536 -n 2000 localhost
+  load pings pings_once 10.0.1.1
+  load blocks blocks_once
+}
+one_guest_down() {
+  loads_end
+  servers_end
+  events_end
+  [ "$(links_downed)" = "$downs" ] || fail "a link went down"
+  nvme_host_down
+  nvme_target_down
+  linux_down
+}
+
 # moves_between_hosts ADDRESS KINDS [PERFTEST OPTIONS...]: host 1, of that address, has the servers.
 # Host 2 has the loads, and is moved once for each word of KINDS.
 moves_between_hosts() {

@@ -18,27 +18,11 @@
 . /guest/linux_moves.sh
 
 log_mark
-linux_up
-ipoib_up ib0 10.0.1.1
-nvme_target 10.0.1.1
-nvme_host 10.0.1.1
-downs=$(links_downed)
-events_start
-serve ib_write_bw -d mlx4_0 -F -s 65536 -n 2000
-serve rping -s -a 10.0.1.1 -C 50 -S 4096 -V
-load writes writes_once -d mlx4_0 -F -s 65536 -n 2000 localhost
-load pings pings_once 10.0.1.1
-load blocks blocks_once
+one_guest_up
 for kind in ${MOVES:-snapshot live}; do
   moved "$kind"
 done
-loads_end
-servers_end
-events_end
-[ "$(links_downed)" = "$downs" ] || fail "a link went down"
-nvme_host_down
-nvme_target_down
-linux_down
+one_guest_down
 log_clean || fail "the kernel's log"
 no_complaints
 say "all done"
