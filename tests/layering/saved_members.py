@@ -181,6 +181,18 @@ def check(unit, folder, sources):
     return count, faults
 
 
+def including_all(folder):
+    """A source that includes each header of the model."""
+    headers = sorted((folder / "src").glob("*/*.hpp"))
+    return "".join(f'#include "{path.relative_to(folder / "src")}"\n' for path in headers)
+
+
+def print_faults(faults):
+    for where, found in sorted(faults.items()):
+        for fault in found:
+            print(f"{where}: {fault}")
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     folder = root / "qemu" / "model"
@@ -189,13 +201,9 @@ def main():
         found = {where.rsplit(" ", 1)[1] for where in faults}
         print("found:", ", ".join(sorted(found)))
         return found != PLANTED_FAULTS
-    headers = sorted((folder / "src").glob("*/*.hpp"))
     sources = [path.read_text() for path in sorted((folder / "src").glob("*/*.cpp"))]
-    text = "".join(f'#include "{path.relative_to(folder / "src")}"\n' for path in headers)
-    count, faults = check(parsed(root, text), folder, sources)
-    for where, found in sorted(faults.items()):
-        for fault in found:
-            print(f"{where}: {fault}")
+    count, faults = check(parsed(root, including_all(folder)), folder, sources)
+    print_faults(faults)
     print(f"{count} classes with state")
     return bool(faults) or count < 60
 
