@@ -194,11 +194,15 @@ TEST_F(upgrade, of_both_ends_of_a_cable_leaves_the_link_up) {
       run_program("echo $$ > " + file + "; exec " + both[i]->hcactl("up --hold"));
     });
   }
-  const auto link_up = [](const replaced_server& of) {
+  const auto port_is = [](const replaced_server& of, std::size_t index, const char* what) {
     const json found = of.state();
-    return found.contains("ports") && found["ports"][0].value("link_up", false);
+    return found.contains("ports") && found["ports"][index].value(what, false);
   };
+  const auto link_up = [&](const replaced_server& of) { return port_is(of, 0, "link_up"); };
   EXPECT_TRUE(becomes_true([&] { return link_up(one) && link_up(other); }));
+  // The built-in subnet manager makes the second port Active, which raises an event.
+  EXPECT_TRUE(
+      becomes_true([&] { return port_is(one, 1, "active") && port_is(other, 1, "active"); }));
   const std::array<unsigned, 2> before{port_events(one), port_events(other)};
   for (int i = 0; i < 3; ++i)
     for (replaced_server* const each : both) {
